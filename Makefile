@@ -1,0 +1,56 @@
+# Every target makes its own environment in .venv the first time and is quick after that.
+PYTHON ?= python3.11
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
+INPUTS := pyproject.toml constraints.txt
+
+export SDL_VIDEODRIVER := dummy
+export SDL_AUDIODRIVER := dummy
+export HF_HUB_OFFLINE := 1
+export OMP_NUM_THREADS ?= 1
+export TQDM_MININTERVAL ?= 1
+
+.PHONY: help demo test test-all lint tables clean
+
+help:
+	@echo "make demo      install what it needs and generate K futures of one Push-T start"
+	@echo "make test      install what it needs and run the tests"
+	@echo "make test-all  the same with the slow tests"
+	@echo "make lint      ruff and mypy"
+	@echo "make tables    write the README's tables from results/*.json"
+	@echo "make clean     remove $(VENV) and caches"
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -q -m "not slow"
+
+test-all: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+tables: $(VENV)/dev.stamp
+	$(BIN)/simforcing tables
+
+# A stamp is touched only after its install has succeeded; a killed install is simply run again.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.stamp: $(INPUTS) | $(BIN)/python
+	@echo "installing the demo's packages into $(VENV) (about a minute, torch is the large one)"
+	$(INSTALL) -e ".[pusht]"
+	@touch $@
+
+$(VENV)/dev.stamp: $(INPUTS) | $(BIN)/python
+	@echo "installing the test packages into $(VENV) (a minute or two)"
+	$(INSTALL) -e ".[pusht,rl,train,dev]"
+	@touch $@ $(VENV)/demo.stamp
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
