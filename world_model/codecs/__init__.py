@@ -1,0 +1,46 @@
+"""Codecs: frames to latents and back. `load_codec` opens a codec folder, `save_codec` writes one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from world_model import checkpoint, registry
+from world_model.codecs.pca import PcaCodec, PcaConfig, fit_pca
+
+CODECS: dict[str, tuple[type, type[nn.Module]]] = {
+    "pca": (PcaConfig, PcaCodec),
+}
+
+__all__ = ["CODECS", "PcaCodec", "PcaConfig", "fit_pca", "load_codec", "read_codec", "save_codec", "write_codec"]
+
+
+def save_codec(codec: nn.Module, folder: Path | str) -> None:
+    """Write a codec folder of its own (config, weights, manifest), whole or not at all."""
+    with checkpoint.writing_folder(Path(folder)) as temporary:
+        write_codec(codec, temporary)
+
+
+def load_codec(folder: Path | str, device: torch.device | str = "cpu") -> nn.Module:
+    """Open a codec folder as an `interface.Codec` in evaluation mode, in float32.
+
+    Raises:
+        DataError: the folder is damaged, incomplete or of an unknown kind.
+    """
+    return read_codec(checkpoint.open_folder(Path(folder))).to(device)
+
+
+def write_codec(codec: nn.Module, folder: Path) -> None:
+    """Write ``config.json`` and ``model.safetensors`` (always as they are: a codec is small) into a folder."""
+    checkpoint.write_json(folder / "config.json", registry.to_dict(CODECS, codec))
+    checkpoint.write_tensors(folder / "model.safetensors", codec.state_dict())
+
+
+def read_codec(folder: checkpoint.Folder, prefix: str = "") -> nn.Module:
+    """The codec under ``prefix`` (such as ``codec/``) of an opened checkpoint, on the CPU."""
+    config, weights = f"{prefix}config.json", f"{prefix}model.safetensors"
+    codec: nn.Module = registry.build(CODECS, folder.json(config), str(folder.path / config))
+    checkpoint.load_state(codec, folder.tensors(weights), folder.path / weights)
+    return codec.eval().requires_grad_(False)
