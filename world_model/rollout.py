@@ -1,0 +1,201 @@
+"""Actions to frames for any number of episodes at once; what has state is the `RolloutState` handed in and out.
+
+Every generated frame is decoded, rounded to 8 bits and encoded again before it becomes history, as in training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from world_model.contract import Contract
+from world_model.errors import InputError
+from world_model.interface import Codec, History, Sampler, WorldModel, to_uint8
+from world_model.noise import frame_noise
+from world_model.rollout_state import RolloutState
+from world_model.runtime import Runtime
+
+
+@dataclass(frozen=True)
+class Generated:
+    """n new frames of B episodes."""
+
+    frames: NDArray[np.uint8]  # (B, n, H, W, 3)
+    proprio: NDArray[np.float32]  # (B, n, P) in units, within the contract's bounds
+    uncertainty: NDArray[np.float32]  # (B, n) the model's expected mean squared error of a frame's latents
+    latents: Tensor  # (B, n, C, U, V) of the 8-bit frames, for the heads
+    normalized_proprio: Tensor  # (B, n, P) in [-1, 1], for the heads
+
+
+class Rollout:
+    """Turns actions into frames, for any number of episodes at once.
+
+    Args:
+        history: how many clean frames the model sees (a run-time choice).
+        max_frames: longest piece given at once to a model that takes whole chunks.
+    """
+
+    def __init__(
+        self,
+        model: WorldModel,
+        codec: Codec,
+        contract: Contract,
+        sampler: Sampler,
+        history: int,
+        *,
+        max_frames: int = 16,
+        runtime: Runtime | None = None,
+    ) -> None:
+        if history < 1:
+            raise InputError(f"history is {history} frames but a generation needs at least 1; raise it")
+        self.model, self.codec, self.contract, self.sampler = model, codec, contract, sampler
+        self.history = history
+        self.piece = 1 if model.frames_per_call == 1 else max_frames
+        self.runtime = runtime or Runtime()
+
+    @torch.inference_mode()
+    def start(
+        self,
+        frames: NDArray[np.uint8],
+        proprio: NDArray[Any],
+        seeds: NDArray[np.int64],
+        actions: NDArray[Any] | None = None,
+    ) -> RolloutState:
+        """Begin B episodes at one frame each, or after T true frames with the actions between them.
+
+        Args:
+            frames: ``(B, H, W, 3)`` or ``(B, T, H, W, 3)`` uint8; the last ``history`` of them are kept.
+            proprio: ``(B, P)`` or ``(B, T, P)`` in units.
+            seeds: ``(B,)`` episode seeds.
+            actions: ``(B, T - 1, a, A)`` in units, needed when T > 1.
+
+        Raises:
+            InputError: wrong shape or type, NaN, or actions missing.
+        """
+        frames, proprio = np.asarray(frames), np.asarray(proprio)
+        if frames.ndim == 4:
+            frames, proprio = frames[:, None], proprio[:, None]
+        batch, length = self._check_start(frames, proprio, seeds)
+        if length > 1:
+            if actions is None:
+                raise InputError(
+                    f"a start of {length} frames needs the {length - 1} actions between them; give actions"
+                )
+            between = self.contract.check_actions(actions, 4)
+        else:
+            between = np.zeros((batch, 0, self.contract.actions_per_frame, self.contract.action_dim), np.float32)
+        pad = max(0, self.history - length)
+        last = slice(max(0, length - self.history), None)
+        valid = np.concatenate([np.zeros((batch, pad), bool), np.ones((batch, length), bool)[:, last]], 1)
+        kept = torch.from_numpy(np.ascontiguousarray(frames[:, last])).to(self.runtime.device)
+        latents = self.codec.encode(kept)
+        history = History(
+            latents=_pad_front(latents, pad),
+            proprio=_pad_front(self._tensor(self.contract.normalize_proprio(self._clamp(proprio[:, last]))), pad),
+            actions=_pad_zeros(self._tensor(self.contract.normalize_actions(between[:, last])), pad),
+            valid=torch.from_numpy(valid).to(self.runtime.device),
+        )
+        indices = torch.full((batch,), length - 1, dtype=torch.int64)
+        return RolloutState(history, torch.from_numpy(np.array(seeds, np.int64)), indices)
+
+    def _check_start(self, frames: NDArray[Any], proprio: NDArray[Any], seeds: NDArray[Any]) -> tuple[int, int]:
+        if frames.dtype != np.uint8 or frames.ndim != 5 or frames.shape[-1] != 3:
+            raise InputError(
+                f"start frames are {frames.dtype} {frames.shape} but must be uint8 (B, T, H, W, 3); convert them"
+            )
+        batch, length = frames.shape[:2]
+        if proprio.shape != (batch, length, self.contract.proprio_dim) or not np.isfinite(proprio).all():
+            raise InputError(
+                f"start proprio has shape {proprio.shape} but must be finite numbers of shape "
+                f"{(batch, length, self.contract.proprio_dim)}; give one row for each frame"
+            )
+        if np.shape(seeds) != (batch,):
+            raise InputError(f"there are {batch} starts but seeds have shape {np.shape(seeds)}; give one seed each")
+        return batch, length
+
+    @torch.inference_mode()
+    def advance(self, state: RolloutState, actions: NDArray[Any]) -> tuple[RolloutState, Generated]:
+        """Generate one frame for each of ``actions`` ``(B, n, a, A)`` in units.
+
+        Raises:
+            InputError: actions that the contract refuses, or not one row of them for each episode.
+        """
+        checked = self.contract.check_actions(actions, 4)
+        if len(checked) != len(state) or checked.shape[2] != self.contract.actions_per_frame or not checked.shape[1]:
+            raise InputError(
+                f"actions have shape {checked.shape} but the state holds {len(state)} episodes and a frame takes "
+                f"{self.contract.actions_per_frame} actions; reshape to (B, n, a, A)"
+            )
+        normal = self._tensor(self.contract.normalize_actions(checked))
+        parts = []
+        for rows in self.runtime.blocks(len(state)):
+            pieces = []
+            part = state.select(rows)
+            for piece in torch.split(normal[rows], self.piece, dim=1):
+                part, generated = self._generate(part, piece)
+                pieces.append(generated)
+            parts.append((part, _join(pieces, axis=1)))
+        return RolloutState.concatenate([p for p, _ in parts]), _join([g for _, g in parts], axis=0)
+
+    def _generate(self, state: RolloutState, actions: Tensor) -> tuple[RolloutState, Generated]:
+        """One sampler call: ``actions`` ``(B, n, a, A)`` in [-1, 1]."""
+        old = state.history
+        indices = state.frames.numpy()[:, None] + 1 + np.arange(actions.shape[1])
+
+        def noise(step: int) -> Tensor:
+            return self._tensor(frame_noise(state.seeds.numpy(), indices, step, tuple(old.latents.shape[2:])))
+
+        with self.runtime.autocast():
+            denoised = self.sampler.sample(self.model, old, actions, noise)
+        frames = to_uint8(self.codec.decode(denoised.latents.float()))
+        latents = self.codec.encode(frames)
+        proprio = self._clamp(self.contract.denormalize_proprio(denoised.proprio.float().cpu().numpy()))
+        normalized = self._tensor(self.contract.normalize_proprio(proprio))
+        new = History(
+            latents=_newest(old.latents, latents, self.history),
+            proprio=_newest(old.proprio, normalized, self.history),
+            actions=_newest(old.actions, actions, self.history - 1),
+            valid=_newest(old.valid, torch.ones_like(actions[:, :, 0, 0], dtype=torch.bool), self.history),
+        )
+        uncertainty = denoised.log_error.float().exp().cpu().numpy()
+        generated = Generated(frames.cpu().numpy(), proprio, uncertainty, latents, normalized)
+        return RolloutState(new, state.seeds, state.frames + actions.shape[1]), generated
+
+    def _clamp(self, proprio: NDArray[Any]) -> NDArray[np.float32]:
+        low, high = self.contract.proprio_bounds()
+        clipped: NDArray[np.float32] = np.clip(proprio, low, high).astype(np.float32)
+        return clipped
+
+    def _tensor(self, array: NDArray[np.float32]) -> Tensor:
+        return torch.from_numpy(array).to(self.runtime.device)
+
+
+def _pad_front(values: Tensor, count: int) -> Tensor:
+    return torch.cat([values[:, :1].expand(-1, count, *values.shape[2:]), values], 1) if count else values
+
+
+def _pad_zeros(values: Tensor, count: int) -> Tensor:
+    return torch.cat([values.new_zeros(len(values), count, *values.shape[2:]), values], 1) if count else values
+
+
+def _newest(old: Tensor, new: Tensor, count: int) -> Tensor:
+    joined = torch.cat([old, new], 1)
+    return joined[:, joined.shape[1] - count :]
+
+
+def _join(parts: list[Generated], axis: int) -> Generated:
+    if len(parts) == 1:
+        return parts[0]
+
+    def columns() -> Iterator[Any]:
+        for field in fields(Generated):
+            values = [getattr(part, field.name) for part in parts]
+            yield torch.cat(values, axis) if isinstance(values[0], Tensor) else np.concatenate(values, axis)
+
+    return Generated(*columns())
