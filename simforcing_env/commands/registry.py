@@ -1,0 +1,42 @@
+"""Every subcommand of ``simforcing``: where it lives and what it is for. Nothing is imported until it is chosen.
+
+A command is a module with a frozen dataclass ``Config``, a docstring under each field (shown by
+``--help``), and ``run(config) -> None``. Register it with one line below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class Command:
+    """One subcommand; ``summary`` is its line in ``simforcing --help``."""
+
+    module: str
+    summary: str
+    config: str = "Config"
+    function: str = "run"
+
+
+COMMANDS = MappingProxyType(
+    {
+        "collect": Command("simforcing_env.commands.collect", "record a data set from a true simulator"),
+        "train": Command("simforcing_env.commands.train", "train a world model on a data set"),
+        "evaluate video": Command(
+            "simforcing_env.commands.evaluate_video", "hold generated frames against held-out true episodes"
+        ),
+        "evaluate coverage": Command(
+            "simforcing_env.commands.evaluate_coverage", "hold predicted coverage against the true simulator's"
+        ),
+        "evaluate calibration": Command(
+            "simforcing_env.commands.evaluate_calibration", "how far the success probability can be trusted"
+        ),
+        "bench env": Command("simforcing_env.commands.bench_env", "frames per second of the learned environment"),
+        "bench codec": Command("simforcing_env.commands.bench_codec", "quality, speed and size of the codecs"),
+        "doctor": Command("simforcing_env.commands.doctor", "check this machine, a data set or a checkpoint"),
+        "tables": Command("simforcing_env.commands.tables", "write the README's tables from the results files"),
+    }
+)
+"""Name (one or two words) to command."""
