@@ -11,6 +11,7 @@ import textwrap
 import typing
 
 import pytest
+
 from simforcing_env.commands.registry import COMMANDS
 
 

@@ -1,0 +1,135 @@
+"""Write the tables of a Markdown file from the results files that it names.
+
+A table stands between `<!-- tables: results/pusht-*.json -->` and `<!-- end of tables -->`; the pattern is
+relative to the Markdown file and may name results files (JSON) or plain tables (CSV).
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simforcing_env.commands.table_labels import LABELS
+from world_model.errors import DataError, InputError
+from world_model.results import Metric, read_results
+
+BLOCK = re.compile(r"(<!-- tables: (?P<pattern>\S+) -->\n).*?(<!-- end of tables -->)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of ``simforcing tables``."""
+
+    file: Path = Path("README.md")
+    """Markdown file whose tables are written."""
+    check: bool = False
+    """Change nothing; end with status 1 when the file is out of date."""
+
+
+def run(config: Config) -> None:
+    """Rewrite the tables of a file, or check them.
+
+    Raises:
+        InputError: the file does not exist or holds no table markers.
+        DataError: a results file is damaged.
+    """
+    if not config.file.is_file():
+        raise InputError(f"there is no file {config.file}; run simforcing tables in the repository's folder")
+    old = config.file.read_text(encoding="utf-8")
+    new = fill(old, config.file.parent)
+    if config.check:
+        if new != old:
+            print(f"{config.file} is out of date; run: simforcing tables --file {config.file}")
+            raise SystemExit(1)
+        print(f"{config.file} is up to date")
+        return
+    if new != old:
+        temporary = config.file.with_name(f".{config.file.name}.{os.getpid()}.tmp")
+        temporary.write_text(new, encoding="utf-8")
+        temporary.replace(config.file)
+    print(f"{config.file}: {'written' if new != old else 'nothing to change'}")
+
+
+def fill(text: str, folder: Path) -> str:
+    """``text`` with the tables between its markers made anew from the files under ``folder``."""
+    if not BLOCK.search(text):
+        raise InputError(
+            "the file has no table markers; put '<!-- tables: results/*.json -->' and '<!-- end of tables -->' "
+            "on lines of their own"
+        )
+    return BLOCK.sub(lambda block: f"{block[1]}{_tables(block['pattern'], folder)}{block[3]}", text)
+
+
+def _tables(pattern: str, folder: Path) -> str:
+    paths = sorted(folder.glob(pattern))
+    if not paths:
+        return "Not measured yet.\n"
+    parts = [_csv_table(path) if path.suffix == ".csv" else _results_table(path, folder) for path in paths]
+    return "\n".join(parts)
+
+
+def _results_table(path: Path, folder: Path) -> str:
+    record = read_results(path)
+    metrics: dict[str, Metric] = record["metrics"]
+    rows = [["", "value", "95 % interval", "n"]]
+    for name, metric in metrics.items():
+        interval = "" if metric.low is None or metric.high is None else f"{show(metric.low)} to {show(metric.high)}"
+        value = f"{show(metric.value)} {metric.unit}".strip()
+        rows.append([LABELS.get(name, f"`{name}`"), value, interval, "" if metric.n is None else str(metric.n)])
+    source = f"[{path.name}]({path.relative_to(folder).as_posix()})"
+    return f"`{record['command']}`\n\n{_markdown(rows)}\n{source}: {_provenance(record)}.\n"
+
+
+def _provenance(record: dict[str, Any]) -> str:
+    device = record["device"]
+    facts = [f"checkpoint {record['checkpoint']}" if record["checkpoint"] else "no checkpoint"]
+    if record["sampler_steps"] is not None:
+        facts.append(f"{record['sampler_steps']} sampler step{'s' if record['sampler_steps'] != 1 else ''}")
+    facts.append(f"seeds {_seeds(record['seeds'])}")
+    threads = device.get("threads")
+    facts.append(
+        f"{device.get('processor', 'unknown processor')}, {threads} thread{'s' if threads != 1 else ''}, "
+        f"{device.get('dtype', 'unknown dtype')}"
+    )
+    return "; ".join(facts)
+
+
+def _seeds(seeds: list[Any]) -> str:
+    if not seeds:
+        return "none"
+    if len(seeds) > 4:
+        return f"{seeds[0]} to {seeds[-1]} ({len(seeds)})"
+    return ", ".join(map(str, seeds))
+
+
+def _csv_table(path: Path) -> str:
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        raise DataError(f"{path} is not a table with a heading and rows of equal length; write it again")
+    return _markdown(rows)
+
+
+def _markdown(rows: list[list[str]]) -> str:
+    """Rows (the first is the heading) as a Markdown table; columns after the first are set to the right."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    rule = ["---"] + ["---:"] * (len(rows[0]) - 1)
+    return "".join(f"| {' | '.join(row)} |\n" for row in [cells[0], rule, *cells[1:]])
+
+
+def show(value: float) -> str:
+    """A number to about three significant digits, never in scientific form above 0.001."""
+    if float(value).is_integer() and abs(value) < 1e6:
+        return str(int(value))
+    size = abs(value)
+    if size >= 100:
+        return f"{value:.0f}"
+    if size >= 10:
+        return f"{value:.1f}"
+    if size >= 1:
+        return f"{value:.2f}"
+    return f"{value:.3f}" if size >= 1e-3 else f"{value:.1e}"

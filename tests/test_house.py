@@ -1,0 +1,81 @@
+"""The rooms of the house: imports go one way, files stay short, packages are whole, the top import is quick."""
+
+import ast
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SIMULATORS = {"mujoco", "robosuite", "libero", "gym_pusht", "pymunk", "pygame", "bddl"}
+FORBIDDEN = {
+    "world_model": SIMULATORS | {"gymnasium", "stable_baselines3", "teachers", "simforcing_env"},
+    "teachers": {"simforcing_env"},
+    "simforcing_env": SIMULATORS,
+}
+SOURCES = [path for room in FORBIDDEN for path in sorted((ROOT / room).rglob("*.py"))]
+SIZED = SOURCES + [p for folder in ("tests", "examples") for p in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def imports(path):
+    """Top-level names of every import of a file, lazy ones included, with `require("name", ...)` calls."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.partition(".")[0]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require" and node.args:
+            argument = node.args[0]
+            if isinstance(argument, ast.Constant):
+                yield argument.value.partition(".")[0]
+
+
+@pytest.mark.parametrize("room", FORBIDDEN)
+def test_imports_go_one_way(room):
+    wrong = {
+        str(path.relative_to(ROOT)): sorted(found)
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if (found := FORBIDDEN[room] & set(imports(path)))
+    }
+    assert wrong == {}
+
+
+def test_no_file_is_longer_than_400_lines():
+    lengths = {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in SIZED}
+    assert {path: n for path, n in lengths.items() if n > 400} == {}
+
+
+def test_every_folder_of_code_is_a_package():
+    folders = {path.parent for path in SOURCES}
+    assert [str(f.relative_to(ROOT)) for f in sorted(folders) if not (f / "__init__.py").is_file()] == []
+
+
+def test_the_top_import_is_quick_and_light():
+    code = (
+        "import sys, simforcing_env\n"
+        "heavy = {'torch', 'diffusers', 'pyarrow', 'av', 'scipy', 'matplotlib', 'mujoco', 'gym_pusht', 'pygame'}\n"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        times.append(time.perf_counter() - start)
+    assert done.stdout.strip() == ""
+    assert min(times) < 1.0
+
+
+def test_nothing_seeds_globally_or_unpickles():
+    banned = re.compile(
+        r"\b(torch\.manual_seed|np\.random\.seed|random\.seed)\(|\bpickle\.loads?\(|weights_only=False|allow_pickle=True"
+    )
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in SOURCES
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if banned.search(line)
+    ]
+    assert found == []
