@@ -1,0 +1,119 @@
+"""Reader of zarr v2 arrays on disk: uncompressed or Blosc (zstd, lz4, zlib), as Push-T's data come."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from world_model.errors import DataError
+
+CODECS = {1: "lz4_raw", 3: "zlib", 4: "zstd"}  # Blosc's format numbers
+SHUFFLE, STORED, BITSHUFFLE, WHOLE = 0x1, 0x2, 0x4, 0x10  # bits of a Blosc header's flags
+
+
+def read_zarr_array(folder: Path) -> NDArray[Any]:
+    """One whole array.
+
+    Raises:
+        DataError: no such array, a form that is not read here, or a damaged chunk (it is named).
+    """
+    meta_file = folder / ".zarray"
+    try:
+        meta = json.loads(meta_file.read_text())
+        shape, chunks = tuple(meta["shape"]), tuple(meta["chunks"])
+        dtype, order, compressor = np.dtype(meta["dtype"]), meta["order"], meta["compressor"]
+    except FileNotFoundError as error:
+        raise DataError(f"{folder} is not a zarr v2 array: {meta_file.name} is missing; check the path") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{meta_file} is not readable ({error}); copy the data set again") from error
+    if meta.get("zarr_format") != 2 or meta.get("filters") or dtype.hasobject:
+        raise DataError(f"{folder} is zarr format {meta.get('zarr_format')} with filters {meta.get('filters')}; only format 2 without filters is read")
+    if compressor is not None and compressor.get("id") != "blosc":
+        raise DataError(f"{folder} is compressed by {compressor.get('id')!r}; only blosc and no compression are read")
+    out = np.full(shape, meta.get("fill_value") or 0, dtype)
+    separator = meta.get("dimension_separator", ".")
+    for index in itertools.product(*(range(-(-n // c)) for n, c in zip(shape, chunks, strict=True))):
+        file = folder / separator.join(map(str, index))
+        if not file.exists():  # zarr leaves out chunks that hold the fill value only
+            continue
+        raw = file.read_bytes()
+        try:
+            plain = raw if compressor is None else blosc_decode(raw)
+            chunk = np.frombuffer(plain, dtype).reshape(chunks, order=order)
+        except (ValueError, OSError, struct.error, zlib.error, KeyError) as error:
+            raise DataError(f"chunk {file} is damaged ({error}); copy it again") from error
+        where = tuple(slice(i * c, min((i + 1) * c, n)) for i, c, n in zip(index, chunks, shape, strict=True))
+        out[where] = chunk[tuple(slice(0, s.stop - s.start) for s in where)]
+    return out
+
+
+def blosc_decode(raw: bytes) -> bytes:
+    """Decompress one Blosc 1 buffer.
+
+    Raises:
+        ValueError: truncated, or of a codec that is not read here.
+    """
+    if len(raw) < 16:
+        raise ValueError(f"{len(raw)} bytes are less than a Blosc header")
+    flags, width = raw[2], raw[3]
+    size, block, total = struct.unpack_from("<III", raw, 4)
+    if total != len(raw):
+        raise ValueError(f"{len(raw)} bytes instead of {total}")
+    if flags & STORED:
+        return raw[16 : 16 + size]
+    if size == 0:
+        return b""
+    codec = CODECS.get(flags >> 5)
+    if codec is None:
+        raise ValueError(f"Blosc codec number {flags >> 5}")
+    starts = struct.unpack_from(f"<{-(-size // block)}I", raw, 16)
+    out = []
+    for i, start in enumerate(starts):
+        length = min(block, size - i * block)
+        # Short blocks and those of some codecs are cut into one stream per byte of an element.
+        split = not flags & WHOLE and length == block and 1 < width <= 16
+        plain = _streams(raw, start, length, width if split else 1, codec)
+        out.append(_unshuffle(plain, width, flags))
+    return b"".join(out)
+
+
+def _streams(raw: bytes, at: int, length: int, count: int, codec: str) -> bytes:
+    parts = []
+    for _ in range(count):
+        (packed,) = struct.unpack_from("<i", raw, at)
+        body = raw[at + 4 : at + 4 + packed]
+        at += 4 + packed
+        wanted = length // count
+        if packed == wanted:
+            parts.append(body)
+        elif codec == "zlib":
+            parts.append(zlib.decompress(body))
+        else:
+            parts.append(bytes(pa.Codec(codec).decompress(body, decompressed_size=wanted)))
+    plain = b"".join(parts)
+    if len(plain) != length:
+        raise ValueError(f"a block of {len(plain)} bytes instead of {length}")
+    return plain
+
+
+def _unshuffle(plain: bytes, width: int, flags: int) -> bytes:
+    if flags & BITSHUFFLE:
+        count = len(plain) // width
+        if count % 8:  # Blosc 1 leaves such blocks as they are
+            return plain
+        bits = np.frombuffer(plain[: count * width], np.uint8).reshape(width * 8, count // 8)
+        planes = np.unpackbits(bits, axis=1, bitorder="little")  # (bit of element, element)
+        return np.packbits(planes.T, axis=1, bitorder="little").tobytes() + plain[count * width :]
+    if flags & SHUFFLE and width > 1:
+        count = len(plain) // width
+        planes = np.frombuffer(plain[: count * width], np.uint8).reshape(width, count)
+        return planes.T.tobytes() + plain[count * width :]
+    return plain
