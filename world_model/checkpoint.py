@@ -6,12 +6,8 @@ under a temporary name beside its place and swapped in, so a kill leaves the old
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import json
-import os
-import secrets
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,12 +19,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from world_model.atomic import recover, replacing_folder
 from world_model.errors import DataError
 
 MANIFEST = "manifest.json"
 CARD = "README.md"  # listed in the manifest, but people and the hub may edit it
 _FORMAT = 1
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,7 @@ def open_folder(path: Path) -> Folder:
     Raises:
         DataError: no folder or manifest, a missing file, or a file that differs from its hash.
     """
-    path = _recovered(Path(path))
+    path = recover(Path(path))
     if not path.is_dir():
         raise DataError(f"there is no checkpoint folder {path}; check the path")
     if not (path / MANIFEST).is_file():
@@ -97,19 +93,12 @@ def open_folder(path: Path) -> Folder:
 def writing_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; at the end it gets its manifest and takes the place of ``target``.
 
-    An error inside removes it. What a killed writer left is removed by the next writer of the same target.
+    An error inside removes it and leaves ``target`` as it was; see `atomic.replacing_folder`.
     """
-    target = Path(target).absolute()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(target)
-    temporary = target.parent / f".{target.name}.new-{os.getpid()}-{secrets.token_hex(4)}"
-    temporary.mkdir()
-    try:
+    with replacing_folder(Path(target)) as temporary:
         yield temporary
-        _write_manifest(temporary)
-        _swap(temporary, target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        files = {p.relative_to(temporary).as_posix(): sha256(p) for p in sorted(temporary.rglob("*")) if p.is_file()}
+        write_json(temporary / MANIFEST, {"format": _FORMAT, "files": files})
 
 
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
@@ -196,52 +185,3 @@ def sha256(path: Path) -> str:
 
 def _is_inside(name: object) -> bool:
     return isinstance(name, str) and not Path(name).is_absolute() and ".." not in Path(name).parts
-
-
-def _write_manifest(folder: Path) -> None:
-    paths = sorted(p for p in folder.rglob("*") if p.is_file())
-    files = {p.relative_to(folder).as_posix(): sha256(p) for p in paths}
-    write_json(folder / MANIFEST, {"format": _FORMAT, "files": files})
-    for path in [*paths, folder / MANIFEST]:  # on the disk before the swap makes them visible
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-
-
-def _swap(new: Path, target: Path) -> None:
-    """Put ``new`` in the place of ``target``; what stood there is left under another name or removed."""
-    if not target.exists():
-        new.rename(target)
-        return
-    if _exchange(new, target):  # the old folder now has the temporary name, and the caller removes it
-        return
-    old = target.parent / f".{target.name}.old-{os.getpid()}-{secrets.token_hex(4)}"
-    target.rename(old)  # a kill between the two renames leaves ``old``, which `open_folder` puts back
-    new.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _exchange(a: Path, b: Path) -> bool:
-    """Exchange two folders in one step where the system can (Linux); False where it cannot."""
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if rename is None:
-        return False
-    return bool(rename(_AT_FDCWD, os.fsencode(a), _AT_FDCWD, os.fsencode(b), _RENAME_EXCHANGE) == 0)
-
-
-def _recovered(path: Path) -> Path:
-    """Put back the old folder that a writer killed between its two renames left (see `_swap`)."""
-    path = path.absolute()
-    if not path.exists() and path.parent.is_dir():
-        old = sorted(path.parent.glob(f".{path.name}.old-*"), key=lambda p: p.stat().st_mtime)
-        if old:
-            old[-1].rename(path)
-    return path
-
-
-def _remove_leftovers(target: Path) -> None:
-    for path in target.parent.glob(f".{target.name}.*-*-*"):
-        process = path.name.rsplit("-", 2)[-2]
-        kind = path.name.removeprefix(f".{target.name}.").split("-")[0]
-        stale = kind == "new" or (kind == "old" and target.exists())
-        if stale and process.isdigit() and not Path(f"/proc/{process}").exists():
-            shutil.rmtree(path, ignore_errors=True)

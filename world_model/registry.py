@@ -24,7 +24,7 @@ def to_dict(registry: Registry, thing: Any) -> dict[str, Any]:
     Raises:
         DataError: the registry does not hold its type, or a bare config fits several kinds.
     """
-    config = thing if dataclasses.is_dataclass(thing) and not hasattr(thing, "config") else thing.config
+    config: Any = thing if dataclasses.is_dataclass(thing) and not hasattr(thing, "config") else thing.config
     kinds = [k for k, (c, t) in registry.items() if type(config) is c and (thing is config or type(thing) is t)]
     if len(kinds) != 1:
         raise DataError(
@@ -87,12 +87,10 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         items = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else list(arguments)
         if len(items) == len(value):
             return tuple(_value(a, v, where) for a, v in zip(items, value, strict=True))
-    elif origin is Literal and value in arguments:
-        return value
-    elif hint is bool and isinstance(value, bool):
+    elif (origin is Literal and value in arguments) or (hint is bool and isinstance(value, bool)):
         return value
     elif hint in _SCALARS and isinstance(value, _SCALARS[hint]) and not isinstance(value, bool):
         return hint(value)
-    elif origin is None and hint not in (bool, *_SCALARS) or origin in (dict, list):
+    elif (origin is None and hint not in (bool, *_SCALARS)) or origin in (dict, list):
         return value
     raise DataError(f"{where} is {value!r} but must be {getattr(hint, '__name__', None) or hint}; correct the file")

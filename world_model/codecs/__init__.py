@@ -8,13 +8,39 @@ import torch
 from torch import nn
 
 from world_model import checkpoint, registry
+from world_model.codecs.conv import ConvCodec, ConvConfig, ConvFit, fit_conv
 from world_model.codecs.pca import PcaCodec, PcaConfig, fit_pca
+from world_model.codecs.space_to_depth import SpaceToDepth, SpaceToDepthConfig, fit_space_to_depth
+from world_model.codecs.taef2 import Taef2Codec, Taef2Config, fit_taef2, read_taef2
 
 CODECS: dict[str, tuple[type, type[nn.Module]]] = {
+    "space_to_depth": (SpaceToDepthConfig, SpaceToDepth),
     "pca": (PcaConfig, PcaCodec),
+    "conv": (ConvConfig, ConvCodec),
+    "taef2": (Taef2Config, Taef2Codec),
 }
 
-__all__ = ["CODECS", "PcaCodec", "PcaConfig", "fit_pca", "load_codec", "read_codec", "save_codec", "write_codec"]
+__all__ = [
+    "CODECS",
+    "ConvCodec",
+    "ConvConfig",
+    "ConvFit",
+    "PcaCodec",
+    "PcaConfig",
+    "SpaceToDepth",
+    "SpaceToDepthConfig",
+    "Taef2Codec",
+    "Taef2Config",
+    "fit_conv",
+    "fit_pca",
+    "fit_space_to_depth",
+    "fit_taef2",
+    "load_codec",
+    "read_codec",
+    "read_taef2",
+    "save_codec",
+    "write_codec",
+]
 
 
 def save_codec(codec: nn.Module, folder: Path | str) -> None:

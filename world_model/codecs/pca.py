@@ -65,7 +65,7 @@ def fit_pca(frames: Tensor, config: PcaConfig, floor: float = 0.1) -> PcaCodec:
     check_frames(frames, config.patch)
     size = config.patch**2 * 3
     total, square, count = torch.zeros(size, dtype=torch.float64), torch.zeros(size, size, dtype=torch.float64), 0
-    for batch in frames.split(_BATCH):
+    for batch in torch.split(frames, _BATCH):
         patches = to_patches(batch, config.patch).reshape(-1, size).double() / 255
         total += patches.sum(0)
         square += patches.mT @ patches

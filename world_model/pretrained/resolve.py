@@ -1,0 +1,63 @@
+"""Names to folders: a folder on disk, a packaged name, or a repository of the Hugging Face hub."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from world_model.atomic import recover
+from world_model.errors import DataError
+
+_FOLDERS: list[Path] = []
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_WANTED = ["*.json", "*.safetensors", "README.md"]  # nothing that could hold a pickle is even downloaded
+
+
+def register_folder(folder: Path | str) -> None:
+    """Let the sub-folders of ``folder`` be opened by their names."""
+    path = Path(folder).absolute()
+    if path not in _FOLDERS:
+        _FOLDERS.append(path)
+
+
+def packaged_names() -> list[str]:
+    """Names that the registered folders hold now."""
+    found = {p.name for f in _FOLDERS if f.is_dir() for p in f.iterdir() if p.is_dir() and not p.name.startswith(".")}
+    return sorted(found)
+
+
+def resolve(name: str | Path, **hub: Any) -> Path:
+    """The folder of a checkpoint; ``hub`` goes to `huggingface_hub.snapshot_download` for hub ids.
+
+    Raises:
+        DataError: no such folder, name or repository, or the hub cannot be reached.
+    """
+    folder = recover(Path(name))
+    if folder.is_dir():
+        return folder
+    if "/" not in str(name):
+        for parent in _FOLDERS:
+            if (parent / str(name)).is_dir():
+                return parent / str(name)
+    elif _HUB_ID.fullmatch(str(name)):
+        return _download(str(name), hub)
+    names = ", ".join(packaged_names()) or "none"
+    raise DataError(
+        f"there is no checkpoint {str(name)!r}: it is no folder and none of the packaged names ({names}); "
+        "give a folder, a packaged name or a hub id such as 'owner/name'"
+    )
+
+
+def _download(name: str, hub: dict[str, Any]) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=_WANTED, **hub))
+    except (OSError, HFValidationError) as error:  # the hub's HTTP, offline and not-found errors are all OSError
+        reason = type(error).__name__
+        raise DataError(
+            f"checkpoint {name!r} is no folder here and could not be fetched from the Hugging Face hub ({reason}); "
+            "check the name, or download the repository where there is a network and give its folder"
+        ) from error

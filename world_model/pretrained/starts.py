@@ -1,0 +1,86 @@
+"""Starts shipped with a checkpoint: first frames by name, so that no simulator is needed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from world_model.checkpoint import read_tensors, write_tensors
+from world_model.contract import Contract
+from world_model.errors import DataError, InputError
+
+
+@dataclass(frozen=True)
+class Starts:
+    """N named initial states as a camera and the joints see them."""
+
+    names: tuple[str, ...]
+    frames: NDArray[np.uint8]  # (N, H, W, 3)
+    proprio: NDArray[np.float32]  # (N, P) in the contract's units
+
+    def __post_init__(self) -> None:
+        count = len(self.names)
+        if (
+            self.frames.dtype != np.uint8
+            or self.frames.ndim != 4
+            or self.proprio.ndim != 2
+            or not len(self.frames) == len(self.proprio) == count
+            or len(set(self.names)) != count
+        ):
+            raise DataError(
+                f"starts hold {count} names ({len(set(self.names))} different), frames {self.frames.dtype} "
+                f"{self.frames.shape} and proprio {self.proprio.shape}; give each start its own name, one "
+                "(H, W, 3) uint8 frame and one row of proprio"
+            )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def index(self, name: str) -> int:
+        """Row of a start.
+
+        Raises:
+            InputError: there is no start of this name.
+        """
+        if name not in self.names:
+            near = get_close_matches(name, self.names, 3, 0.0)
+            raise InputError(f"there is no start {name!r} among the {len(self)} shipped ones; try {', '.join(near)}")
+        return self.names.index(name)
+
+    def check(self, contract: Contract, where: str) -> None:
+        """Raise `DataError` unless frames and proprio have the contract's shapes."""
+        camera = contract.cameras[0]
+        wanted = (camera.height, camera.width, 3), (contract.proprio_dim,)
+        if (self.frames.shape[1:], self.proprio.shape[1:]) != wanted:
+            raise DataError(
+                f"starts in {where} have frames {self.frames.shape[1:]} and proprio {self.proprio.shape[1:]} but "
+                f"contract {contract.name!r} says {wanted[0]} and {wanted[1]}; record them under this contract"
+            )
+
+    def save(self, path: Path) -> None:
+        """Write one safetensors file; the names stand in its metadata."""
+        tensors = {"frames": torch.from_numpy(self.frames), "proprio": torch.from_numpy(self.proprio)}
+        write_tensors(path, tensors, {"names": json.dumps(self.names)})
+
+    @classmethod
+    def load(cls, path: Path) -> Starts:
+        """Read the form of `save`.
+
+        Raises:
+            DataError: damaged, or not starts.
+        """
+        tensors, metadata = read_tensors(path)
+        try:
+            names: Any = json.loads(metadata["names"])
+            return cls(tuple(map(str, names)), tensors["frames"].numpy(), tensors["proprio"].numpy())
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{path} does not hold starts ({error}); copy the checkpoint again") from error
