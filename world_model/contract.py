@@ -144,8 +144,7 @@ class Contract:
         array = array.astype(np.float32)
         if not np.isfinite(array).all():
             raise InputError(
-                f"actions hold {int((~np.isfinite(array)).sum())} NaN or infinite values; "
-                "send finite numbers"
+                f"actions hold {int((~np.isfinite(array)).sum())} NaN or infinite values; send finite numbers"
             )
         low, high = self.action_bounds()
         outside = (array < low - 1e-4 * (high - low)) | (array > high + 1e-4 * (high - low))
@@ -176,9 +175,7 @@ class Contract:
                     "cameras": tuple(Camera(**c) for c in raw["cameras"]),
                     "actions": tuple(Dimension(**d) for d in raw["actions"]),
                     "proprio": tuple(Dimension(**d) for d in raw["proprio"]),
-                    "normalizer": Normalizer(
-                        **{k: tuple(v) if isinstance(v, list) else v for k, v in raw["normalizer"].items()}
-                    ),
+                    "normalizer": Normalizer(**{k: _tuple(v) for k, v in raw["normalizer"].items()}),
                 }
             )
         except ContractError:
@@ -212,6 +209,10 @@ def first_difference(a: Any, b: Any, path: str = "") -> tuple[str, Any, Any] | N
                 return found
         return None
     return None if a == b else (path, a, b)
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _bounds(dims: tuple[Dimension, ...]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
