@@ -93,4 +93,5 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         return hint(value)
     elif (origin is None and hint not in (bool, *_SCALARS)) or origin in (dict, list):
         return value
-    raise DataError(f"{where} is {value!r} but must be {getattr(hint, '__name__', None) or hint}; correct the file")
+    name = hint.__name__ if isinstance(hint, type) and origin is None else str(hint).replace("typing.", "")
+    raise DataError(f"{where} is {value!r} but must be {name}; correct the file")

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from world_model.checkpoint import writing_folder
 from world_model.contract import Contract
 from world_model.pretrained.bundle import Weights, model_config, read_parts, write_model, write_parts
-from world_model.pretrained.resolve import resolve
+from world_model.pretrained.names import resolve
 from world_model.pretrained.starts import Starts
 
 UNSAVED = "unsaved"
