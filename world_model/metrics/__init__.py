@@ -1,0 +1,1 @@
+"""Measures of pictures, poses and probabilities, as pure functions."""
