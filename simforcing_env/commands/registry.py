@@ -24,6 +24,12 @@ COMMANDS = MappingProxyType(
     {
         "collect": Command("simforcing_env.commands.collect", "record a data set from a true simulator"),
         "train": Command("simforcing_env.commands.train", "train a world model on a data set"),
+        "train heads": Command(
+            "simforcing_env.commands.train_heads", "train the reward and success heads of a world model on a data set"
+        ),
+        "train reader": Command(
+            "simforcing_env.commands.train_reader", "train the Push-T pose reader that evaluations measure with"
+        ),
         "evaluate video": Command(
             "simforcing_env.commands.evaluate_video", "hold generated frames against held-out true episodes"
         ),

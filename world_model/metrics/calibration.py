@@ -15,7 +15,7 @@ class Reliability(NamedTuple):
 
     predicted: NDArray[np.float64]  # (bins,) mean probability in the bin
     observed: NDArray[np.float64]  # (bins,) share of events in the bin
-    count: NDArray[np.int64]  # (bins,)
+    counts: NDArray[np.int64]  # (bins,)
 
 
 def reliability(probability: ArrayLike, event: ArrayLike, bins: int = 10) -> Reliability:
@@ -32,7 +32,7 @@ def reliability(probability: ArrayLike, event: ArrayLike, bins: int = 10) -> Rel
 def expected_calibration_error(probability: ArrayLike, event: ArrayLike, bins: int = 10) -> float:
     """Mean distance of the reliability curve from the diagonal, weighted by the bins' counts."""
     curve = reliability(probability, event, bins)
-    return float((np.abs(curve.predicted - curve.observed) * curve.count).sum() / curve.count.sum())
+    return float((np.abs(curve.predicted - curve.observed) * curve.counts).sum() / curve.counts.sum())
 
 
 def brier(probability: ArrayLike, event: ArrayLike) -> float:

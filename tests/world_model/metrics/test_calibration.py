@@ -13,7 +13,7 @@ def test_reliability_of_known_probabilities():
     curve = reliability(probability, [0, 0, 1, 1, 0], bins=10)
     np.testing.assert_allclose(curve.predicted, [0.05, 0.15, 0.975])
     np.testing.assert_allclose(curve.observed, [0.0, 0.5, 0.5])
-    assert curve.count.tolist() == [1, 2, 2]
+    assert curve.counts.tolist() == [1, 2, 2]
     wanted = (1 * 0.05 + 2 * 0.35 + 2 * 0.475) / 5
     assert expected_calibration_error(probability, [0, 0, 1, 1, 0]) == pytest.approx(wanted)
 
