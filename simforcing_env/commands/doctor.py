@@ -1,0 +1,71 @@
+"""Check this machine, or with an option a data set or a checkpoint, and say what to do about what is wrong.
+
+Data sets and checkpoints are checked for pictures that are flipped, mirrored or transposed; axes and grippers that move
+the wrong way; frames and actions that are off by one; actions that are not in the contract's units. The exit
+status is 1 when a fault is found.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from simforcing_env.doctor.finding import Finding, faults, report
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of ``simforcing doctor``."""
+
+    dataset: Path | None = None
+    """Folder of a recorded data set (LeRobot v3.0 with our contract) to check instead of the machine."""
+    checkpoint: str | None = None
+    """Packaged name, folder or hub id of a learned simulator to check instead of the machine."""
+    episodes: int = 40
+    """Most episodes of the data set to read, evenly spread over it."""
+    json: Path | None = None
+    """File to write the findings to."""
+
+
+def run(config: Config) -> None:
+    """Print the findings; ends with status 1 when one of them is a fault."""
+    found: dict[str, list[Finding]] = {}
+    if config.dataset is not None:
+        found[f"data set {config.dataset}"] = _check_dataset(config.dataset, config.episodes)
+    if config.checkpoint is not None:
+        found[f"checkpoint {config.checkpoint}"] = _check_checkpoint(config.checkpoint)
+    if not found:
+        found = _check_here()
+    for title, findings in found.items():
+        print(report(title, findings))
+    everything = [finding for findings in found.values() for finding in findings]
+    bad = faults(everything)
+    if config.json is not None:
+        record = {title: [asdict(finding) for finding in findings] for title, findings in found.items()}
+        config.json.parent.mkdir(parents=True, exist_ok=True)
+        config.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    print(f"{len(bad)} fault{'s' if len(bad) != 1 else ''}{': ' + ', '.join(bad) if bad else ''}")
+    if bad:
+        raise SystemExit(1)
+
+
+def _check_here() -> dict[str, list[Finding]]:
+    from simforcing_env.doctor.machine import check_machine
+    from simforcing_env.doctor.weights import check_weights
+
+    return {"machine": check_machine(), "shipped weights": check_weights()}
+
+
+def _check_dataset(folder: Path, most: int) -> list[Finding]:
+    from simforcing_env.doctor.dataset import check_dataset
+
+    return check_dataset(folder, most)
+
+
+def _check_checkpoint(name: str) -> list[Finding]:
+    import simforcing_env  # noqa: F401  # makes the packaged names known
+    from simforcing_env.doctor.checkpoint import check_checkpoint
+    from world_model.pretrained import LearnedSimulator
+
+    return check_checkpoint(LearnedSimulator.from_pretrained(name))
