@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from world_model.contract import Camera, Contract, Dimension, Normalizer
+from world_model.diffusion import RenoiseConfig, RenoiseSampler
 from world_model.interface import Clip, Denoised, History, Outcome
+from world_model.pretrained import LearnedSimulator, Starts
 
 SIZE = 16
 
@@ -97,3 +100,22 @@ class TinyHeads(nn.Module):
     def outcome(self, latents: Tensor, proprio: Tensor) -> Outcome:
         x = (proprio[:, 0] + 1) / 2
         return Outcome(reward=x, success=torch.sigmoid((x - 0.75) * 1000), values=latents.mean((1, 2, 3))[:, None])
+
+
+def tiny_simulator(actions_per_frame: int = 1, seed: int = 0) -> LearnedSimulator:
+    """The bundle, with three starts of known colours and places."""
+    rng = np.random.default_rng(0)
+    starts = Starts(
+        names=("left", "middle", "right"),
+        frames=rng.integers(0, 256, (3, SIZE, SIZE, 3), dtype=np.uint8),
+        proprio=np.array([[10, 50], [50, 50], [70, 50]], np.float32),
+    )
+    return LearnedSimulator(
+        model=TinyModel(seed).eval().requires_grad_(False),
+        codec=TinyCodec(),
+        contract=tiny_contract(actions_per_frame),
+        sampler=RenoiseSampler(RenoiseConfig()),
+        history=3,
+        heads=TinyHeads(),
+        starts=starts,
+    )

@@ -1,0 +1,152 @@
+"""The learned simulator behind an environment: one batched model call for all slots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from simforcing_env.backend import Frames, Start
+from simforcing_env.spaces import join_cameras
+from teachers.registry import make_teacher
+from teachers.teacher import Teacher
+from world_model.contract import Contract
+from world_model.errors import InputError, MissingExtraError
+from world_model.interface import Heads
+from world_model.pretrained import LearnedSimulator, Starts
+from world_model.rollout import Rollout
+from world_model.rollout_state import RolloutState
+from world_model.runtime import Runtime
+
+
+class LearnedBackend:
+    """Slots over one `Rollout`; copies of it share the networks and never each other's state."""
+
+    def __init__(self, rollout: Rollout, heads: Heads, starts: Starts | None, checkpoint: str) -> None:
+        self.rollout, self.heads, self.starts, self.checkpoint = rollout, heads, starts, checkpoint
+        self.contract: Contract = rollout.contract
+        self._state: RolloutState | None = None
+        self._teacher: Teacher | None = None  # made when a start is asked for that is not shipped
+
+    @classmethod
+    def of(
+        cls,
+        simulator: LearnedSimulator,
+        runtime: Runtime,
+        *,
+        sampler_steps: int | None = None,
+        history: int | None = None,
+    ) -> LearnedBackend:
+        """A backend of a loaded simulator.
+
+        Raises:
+            InputError: the checkpoint has no heads, or a number of steps below 1.
+        """
+        if simulator.heads is None:
+            raise InputError(
+                f"checkpoint {simulator.hash} has no heads and so no rewards; train them before making an environment"
+            )
+        if sampler_steps is not None and sampler_steps < 1:
+            raise InputError(f"sampler_steps is {sampler_steps} but must be at least 1")
+        sampler = simulator.sampler if sampler_steps is None else simulator.sampler.with_steps(sampler_steps)
+        rollout = Rollout(
+            simulator.model,
+            simulator.codec,
+            simulator.contract,
+            sampler,
+            simulator.history if history is None else history,
+            runtime=runtime,
+        )
+        return cls(rollout, simulator.heads, simulator.starts, simulator.hash)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {
+            "kind": "learned",
+            "contract": self.contract.hash,
+            "checkpoint": self.checkpoint,
+            "history": self.rollout.history,
+            "sampler_steps": self.rollout.sampler.steps,
+        }
+
+    def draw_start(self, generator: np.random.Generator) -> str:
+        if not self.starts:
+            raise InputError(
+                f"checkpoint {self.checkpoint} ships no starts; reset with options 'start', or 'image' and 'proprio'"
+            )
+        return self.starts.names[generator.integers(len(self.starts))]
+
+    def reset(self, rows: NDArray[np.intp], starts: Sequence[Start], seeds: NDArray[np.int64]) -> Frames:
+        pictures = [self._picture(start) for start in starts]
+        images = np.stack([image for image, _ in pictures])
+        proprio = np.clip(np.stack([values for _, values in pictures]), *self.contract.proprio_bounds())
+        begun = self.rollout.start(images, proprio, seeds)
+        self._state = begun if self._state is None else self._state.replace(rows, begun)
+        latents, normalized = begun.history.latents[:, -1:], begun.history.proprio[:, -1:]
+        unknown = np.zeros((len(rows), 1))
+        return self._judge(images[:, None], proprio[:, None], latents, normalized, unknown)
+
+    def advance(self, rows: NDArray[np.intp], actions: NDArray[np.float32]) -> Frames:
+        assert self._state is not None
+        every = len(rows) == len(self._state)
+        part, new = self.rollout.advance(self._state if every else self._state.select(rows), actions)
+        self._state = part if every else self._state.replace(rows, part)
+        return self._judge(new.frames, new.proprio, new.latents, new.normalized_proprio, new.uncertainty)
+
+    def branch(self, row: int, count: int, share_noise: bool) -> LearnedBackend:
+        assert self._state is not None
+        copies = LearnedBackend(self.rollout, self.heads, self.starts, self.checkpoint)
+        copies._state = self._state.select([row]).repeat(count, share_noise=share_noise)
+        return copies
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        assert self._state is not None
+        return self._state.to_arrays()
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._state = RolloutState.from_arrays(arrays, self.rollout.runtime.device)
+
+    def close(self) -> None:
+        self._state = None
+
+    @torch.inference_mode()
+    def _judge(
+        self,
+        images: NDArray[np.uint8],
+        proprio: NDArray[np.float32],
+        latents: Tensor,
+        normalized: Tensor,
+        uncertainty: NDArray[Any],
+    ) -> Frames:
+        """Add what the heads read from ``latents`` ``(R, n, C, U, V)`` and ``normalized`` proprio ``(R, n, P)``."""
+        shape = images.shape[:2]
+        outcome = self.heads.outcome(latents.flatten(0, 1), normalized.flatten(0, 1))
+
+        def numbers(tensor: Tensor) -> NDArray[np.float64]:
+            return tensor.double().cpu().numpy().reshape(shape)
+
+        labels = {name: numbers(outcome.values[:, index]) for index, name in enumerate(self.heads.labels)}
+        return Frames(
+            images, proprio, numbers(outcome.reward), numbers(outcome.success), uncertainty.astype(np.float64), labels
+        )
+
+    def _picture(self, start: Start) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """First frame ``(H, W, 3)`` and proprio ``(P,)``: the user's, a shipped one, or the teacher's."""
+        if start.frame is not None and start.proprio is not None:
+            return start.frame, start.proprio
+        if self.starts is not None and start.name in self.starts.names:
+            index = self.starts.index(start.name)
+            return self.starts.frames[index], self.starts.proprio[index]
+        try:
+            self._teacher = self._teacher or make_teacher(self.contract.name, self.contract)
+            seen = self._teacher.reset(start.name)
+        except (MissingExtraError, InputError) as error:
+            raise InputError(
+                f"start {start.name!r} is not among the {len(self.starts or ())} that checkpoint {self.checkpoint} "
+                f"ships, and the teacher cannot make it here: {error}"
+            ) from error
+        return join_cameras(self.contract, seen.frames), seen.proprio

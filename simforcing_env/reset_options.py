@@ -1,0 +1,117 @@
+"""What a user may ask of ``reset``: seeds, starts, pictures, and which environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simforcing_env.backend import Start
+from simforcing_env.spaces import join_cameras
+from world_model.contract import Contract
+from world_model.errors import InputError
+
+OPTIONS = ("start", "image", "proprio", "reset_mask")
+
+
+@dataclass(frozen=True)
+class ResetRequest:
+    """A checked request; ``starts`` has an entry for each of ``rows``, None where a start is to be drawn."""
+
+    rows: NDArray[np.intp]
+    starts: list[Start | None]
+
+
+def parse_options(options: Mapping[str, Any] | None, contract: Contract, num_envs: int) -> ResetRequest:
+    """Check ``reset``'s options.
+
+    Raises:
+        InputError: an unknown option, or one of a wrong type, shape or number.
+    """
+    options = options or {}
+    unknown = [key for key in options if key not in OPTIONS]
+    if unknown:
+        raise InputError(f"reset option {unknown[0]!r} is unknown; the options are {', '.join(OPTIONS)}")
+    if "start" in options and "image" in options:
+        raise InputError("reset got both options 'start' and 'image'; give one of them")
+    if ("image" in options) != ("proprio" in options):
+        raise InputError("reset options 'image' and 'proprio' belong together; give both or neither")
+    rows = _rows(options.get("reset_mask"), num_envs)
+    starts: list[Start | None] = [None] * num_envs
+    if "start" in options:
+        starts = list(_named(options["start"], num_envs))
+    elif "image" in options:
+        starts = list(_pictured(options["image"], options["proprio"], contract, num_envs))
+    return ResetRequest(rows, [starts[row] for row in rows])
+
+
+def parse_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
+    """One seed for each environment: ``seed + i`` of a number, the items of a sequence.
+
+    Raises:
+        InputError: not whole numbers in [0, 2^63), or not one for each environment.
+    """
+    if seed is None:
+        return [None] * num_envs
+    if isinstance(seed, (int, np.integer)):
+        seeds: list[int | None] = [int(seed) + index for index in range(num_envs)]
+    else:
+        seeds = [None if item is None else _whole(item) for item in seed]
+    if len(seeds) != num_envs:
+        raise InputError(f"{len(seeds)} seeds came for {num_envs} environments; give one for each")
+    for item in seeds:
+        if item is not None and not 0 <= item < 2**63:
+            raise InputError(f"seed {item} is outside [0, 2^63); use a number in it")
+    return seeds
+
+
+def _whole(item: Any) -> int:
+    if isinstance(item, (int, np.integer)):
+        return int(item)
+    raise InputError(f"seed {item!r} is not a whole number; use an int")
+
+
+def _rows(mask: Any, num_envs: int) -> NDArray[np.intp]:
+    if mask is None:
+        return np.arange(num_envs)
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (num_envs,) or not mask.any():
+        raise InputError(
+            f"reset option 'reset_mask' is {mask!r} but must be a bool array of shape ({num_envs},) with a True in it"
+        )
+    return np.flatnonzero(mask)
+
+
+def _named(start: Any, num_envs: int) -> list[Start]:
+    names = [start] * num_envs if isinstance(start, str) else list(start)
+    if len(names) != num_envs or not all(isinstance(name, str) for name in names):
+        raise InputError(f"reset option 'start' is {start!r} but must be one name or a list of {num_envs} names")
+    return [Start(str(name)) for name in names]
+
+
+def _pictured(image: Any, proprio: Any, contract: Contract, num_envs: int) -> list[Start]:
+    frames = join_cameras(contract, image)
+    values = np.asarray(proprio, np.float32)
+    if frames.ndim == 3:
+        frames = np.broadcast_to(frames, (num_envs, *frames.shape))
+    if values.ndim == 1:
+        values = np.broadcast_to(values, (num_envs, *values.shape))
+    if frames.ndim != 4 or len(frames) != num_envs:
+        raise InputError(
+            f"reset option 'image' has shape {frames.shape} but must hold one picture, "
+            f"or one for each of {num_envs} environments"
+        )
+    low, high = contract.proprio_bounds()
+    if values.shape != (num_envs, contract.proprio_dim):
+        raise InputError(
+            f"reset option 'proprio' has shape {values.shape} but must be {(num_envs, contract.proprio_dim)}, "
+            f"{[dim.name for dim in contract.proprio]}"
+        )
+    if not np.isfinite(values).all() or (values < low).any() or (values > high).any():
+        raise InputError(
+            f"reset option 'proprio' is {values.tolist()} but must lie in "
+            f"{low.tolist()} to {high.tolist()}; check its units"
+        )
+    return [Start("image", frame, row) for frame, row in zip(frames, values, strict=True)]

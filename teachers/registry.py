@@ -1,0 +1,51 @@
+"""Every true simulator: where it lives and which extra it needs. Nothing is imported until it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from teachers.teacher import Teacher
+from world_model.contract import Contract
+from world_model.errors import InputError
+from world_model.extras import require
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A module with ``teacher_for(contract | None) -> Teacher`` and ``training_start(generator) -> str``."""
+
+    module: str
+    extra: str
+
+
+TEACHERS = MappingProxyType({"pusht": Entry("teachers.pusht.entry", "pusht")})
+"""Name of a world (its contract's name) to its teacher."""
+
+
+def teacher_module(name: str) -> Any:
+    """The module of a world's teacher.
+
+    Raises:
+        InputError: there is no such teacher.
+        MissingExtraError: its packages are not installed.
+    """
+    if name not in TEACHERS:
+        raise InputError(f"there is no teacher {name!r}; the teachers are {', '.join(TEACHERS)}")
+    entry = TEACHERS[name]
+    return require(entry.module, entry.extra)
+
+
+def make_teacher(name: str, contract: Contract | None = None) -> Teacher:
+    """A new teacher of a world, under ``contract`` where one is given.
+
+    Raises:
+        InputError: there is no such teacher.
+        MissingExtraError: its packages are not installed.
+        ContractError: the teacher cannot work under the contract.
+    """
+    teacher: Teacher = teacher_module(name).teacher_for(contract)
+    if contract is not None:
+        contract.require_same(teacher.contract, "this environment", f"teacher {name!r}")
+    return teacher
