@@ -107,10 +107,11 @@ class Sampler(Protocol):
 
     steps: int
 
-    def sample(
-        self, model: WorldModel, history: History, actions: Tensor, noise: Callable[[int], Tensor]
-    ) -> Denoised:
+    def sample(self, model: WorldModel, history: History, actions: Tensor, noise: Callable[[int], Tensor]) -> Denoised:
         """Generate n frames for ``actions`` ``(B, n, a, A)`` after ``history``."""
+
+    def with_steps(self, steps: int) -> Sampler:
+        """The same sampler with another number of steps, at least 1."""
 
 
 @dataclass(frozen=True)
