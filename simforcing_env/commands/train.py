@@ -1,0 +1,58 @@
+"""Train a world model by a shipped recipe; a killed run goes on when the same command is given again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of ``simforcing train``."""
+
+    dataset: Path
+    """LeRobot v3.0 folder with the training split, as ``simforcing collect`` writes it."""
+    held_out: Path
+    """Folder with the validation split."""
+    out: Path
+    """Folder of the run: log, rollouts, resumable state, checkpoint."""
+    config: str = "pusht-nano"
+    """Recipe to train."""
+    minutes: float | None = None
+    """Wall-clock budget, interrupted time not counted; the learning rate schedule ends with it."""
+    cpu_minutes: float | None = None
+    """Budget in processor time instead, fair beside other programs."""
+    stop_at: int | None = None
+    """Stop at this step without shortening the schedule."""
+    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Override of a recipe's field, repeatable: ``--set train.batch=16 --set train.model.width=96``."""
+    codec: Path | None = None
+    """Folder of a fitted codec; otherwise the recipe's codec is fitted on the training frames."""
+    device: str = "auto"
+    """auto, cpu or cuda."""
+    threads: int = 1
+    """CPU threads; more than the free cores makes training many times slower."""
+
+
+def run(config: Config) -> None:
+    """Train, print the last validation, leave a checkpoint in ``out/checkpoint``."""
+    import torch
+
+    from world_model.training.run import start_run
+
+    torch.set_num_threads(config.threads)
+    trainer = start_run(
+        config.config,
+        config.set,
+        dataset=config.dataset,
+        held_out=config.held_out,
+        out=config.out,
+        codec=config.codec,
+        device=config.device,
+    )
+    metrics = trainer.run(config.minutes, config.cpu_minutes, config.stop_at)
+    print("\n".join(f"{name:16} {value:.4f}" for name, value in metrics.items()))
+    print(f"checkpoint: {config.out / 'checkpoint'}")

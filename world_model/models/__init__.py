@@ -1,0 +1,9 @@
+"""Model forms behind one interface; ``MODELS`` maps a kind to its configuration and class."""
+
+from world_model.models.next_frame import NextFrameConfig, NextFrameNet
+from world_model.models.transformer import FactorisedTransformer, TransformerConfig
+
+MODELS = {
+    "next_frame": (NextFrameConfig, NextFrameNet),
+    "transformer": (TransformerConfig, FactorisedTransformer),
+}

@@ -1,0 +1,113 @@
+"""Where things will be one frame on: proprio and, where it is recorded, the teacher's state.
+
+Reading and foreseeing are two networks. The reader finds the state in the features of frames; the foreseer maps
+(state, condition) to the next proprio and state, sees no pixels, and can therefore be trained on many long unrolled
+sequences for the price of a few frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from world_model.models.layers import fourier
+
+# Typical one-frame change of a normalised proprio or state number; losses are measured in it.
+STEP_SCALE = 0.02
+
+
+@dataclass(frozen=True)
+class ForecastConfig:
+    """Sizes; ``relative`` pairs (proprio dimension, state dimension) of one quantity, e.g. hand and object x."""
+
+    state_dim: int = 0
+    relative: tuple[tuple[int, int], ...] = ()
+    octaves: int = 3
+    read_hidden: int = 384
+    hidden: int = 512
+    layers: int = 3
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Estimates of the shown state and of the next frame's proprio and state."""
+
+    now: Tensor  # (B, S)
+    proprio: Tensor  # (B, P)
+    state: Tensor  # (B, S)
+
+
+class ForecastTarget(Protocol):
+    """The truth that a `Forecast` is held against; states are None where not recorded."""
+
+    @property
+    def next_proprio(self) -> Tensor: ...
+
+    @property
+    def now_state(self) -> Tensor | None: ...
+
+    @property
+    def next_state(self) -> Tensor | None: ...
+
+
+class StateReader(nn.Module):
+    """State ``(B, S)`` from deep features ``(B, C, U, V)``."""
+
+    def __init__(self, config: ForecastConfig, channels: int, grid: tuple[int, int]) -> None:
+        super().__init__()
+        self.squeeze = nn.Conv2d(channels, 24, 1)
+        self.hidden = nn.Linear(24 * grid[0] * grid[1], config.read_hidden)
+        self.out = nn.Linear(config.read_hidden, config.state_dim)
+
+    def forward(self, features: Tensor) -> Tensor:
+        read = F.silu(self.squeeze(features)).flatten(1)
+        return self.out(F.silu(self.hidden(read))).float()
+
+
+class Foreseer(nn.Module):
+    """Next proprio and state from the present ones and the condition, as a change of gated residual layers."""
+
+    def __init__(self, config: ForecastConfig, condition_dim: int, proprio_dim: int) -> None:
+        super().__init__()
+        self.config, self.proprio_dim = config, proprio_dim
+        zeros = torch.zeros(1, proprio_dim), torch.zeros(1, config.state_dim)
+        seen = self._features(*zeros).shape[-1] if config.state_dim else 0
+        self.first = nn.Linear(condition_dim + seen, 2 * config.hidden)
+        self.layers = nn.ModuleList(nn.Linear(config.hidden, 2 * config.hidden) for _ in range(config.layers - 1))
+        self.change = nn.Linear(config.hidden, proprio_dim + config.state_dim)
+        nn.init.zeros_(self.change.weight)
+
+    def forward(self, condition: Tensor, proprio: Tensor, now: Tensor) -> tuple[Tensor, Tensor]:
+        """``condition`` ``(B, D)``, ``proprio`` ``(B, P)``, ``now`` ``(B, S)``; the next proprio and state."""
+        x = torch.cat([condition, self._features(proprio, now)], dim=-1) if self.config.state_dim else condition
+        x = F.glu(self.first(x))
+        for layer in self.layers:
+            x = x + F.glu(layer(F.rms_norm(x, x.shape[-1:])))
+        change = STEP_SCALE * self.change(x).float()
+        return proprio + change[:, : self.proprio_dim], now + change[:, self.proprio_dim :]
+
+    def _features(self, proprio: Tensor, now: Tensor) -> Tensor:
+        """State, distances and all their products: a turn of the frame of reference is a sum of such products."""
+        away = [4 * (proprio[:, p] - now[:, s]) for p, s in self.config.relative]
+        base = torch.cat([now, *(a[:, None] for a in away)], dim=-1)
+        products = (base[:, :, None] * base[:, None, :]).flatten(1)
+        return torch.cat([fourier(base, self.config.octaves), products], dim=-1)
+
+
+def forecast_loss(forecast: Forecast, target: ForecastTarget) -> tuple[Tensor, dict[str, Tensor]]:
+    """Smooth L1 in units of `STEP_SCALE`, and the parts for the log."""
+    parts = {"proprio": step_error(forecast.proprio, target.next_proprio)}
+    if forecast.state.shape[1] and target.now_state is not None and target.next_state is not None:
+        parts["state_now"] = step_error(forecast.now, target.now_state)
+        # the change is learned on its own, whatever the error of the reading
+        parts["state_change"] = step_error(forecast.state - forecast.now, target.next_state - target.now_state)
+    return torch.stack(list(parts.values())).sum(), {k: v.detach() for k, v in parts.items()}
+
+
+def step_error(estimate: Tensor, truth: Tensor) -> Tensor:
+    """Mean smooth L1 of normalised numbers in units of `STEP_SCALE`."""
+    return F.smooth_l1_loss(estimate.float() / STEP_SCALE, truth.float() / STEP_SCALE, beta=0.2)

@@ -1,0 +1,51 @@
+"""Everything that a training run depends on, in one frozen record that is saved beside its checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from world_model.training.windows import StateEncoding, WindowConfig
+
+
+@dataclass(frozen=True)
+class OptimConfig:
+    """AdamW with warm-up, cosine decay, clipping and a moving average of the weights."""
+
+    learning_rate: float = 5e-4
+    """More than about 1e-3 gets stuck at copying the last frame."""
+    final_rate: float = 0.02
+    """Learning rate at the end, as a part of ``learning_rate``."""
+    weight_decay: float = 0.01
+    betas: tuple[float, float] = (0.9, 0.95)
+    warmup: int = 100
+    clip: float = 1.0
+    ema: float = 0.999
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """A training run; see ``simforcing train --help``."""
+
+    model: dict[str, object] = field(default_factory=dict)
+    """``{"kind": ..., **fields}`` for `world_model.models.MODELS`."""
+    state: StateEncoding = field(default_factory=StateEncoding)
+    windows: WindowConfig = field(default_factory=WindowConfig)
+    optim: OptimConfig = field(default_factory=OptimConfig)
+    batch: int = 16
+    sequences: int = 0
+    """Frameless sequences a step, for models with a ``sequence_loss``; 0 leaves that loss out."""
+    sequence_length: int = 19
+    """Frames of such a sequence, the history included."""
+    sequence_weight: float = 0.2
+    seed: int = 0
+    steps: int = 20_000
+    """End of the cosine schedule; a time budget shortens it."""
+    precision: str = "auto"
+    """auto (bf16 where the processor has it), bf16 or no."""
+    checkpoint_seconds: float = 180.0
+    validate_seconds: float = 300.0
+    log_every: int = 25
+    overfit_steps: int = 150
+    """Steps of the overfit check on 16 clips before a new run; 0 leaves it out."""
+    validation_clips: int = 48
+    validation_frames: int = 16

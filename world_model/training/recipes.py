@@ -1,0 +1,99 @@
+"""Shipped training recipes: codec, model, data windows and optimiser of each checkpoint and of the model study."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from world_model.errors import InputError
+from world_model.training.config import TrainConfig
+from world_model.training.windows import StateEncoding, WindowConfig
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What ``simforcing train --config NAME`` does; see the dataclasses for each part."""
+
+    train: TrainConfig
+    codec: dict[str, Any] = field(default_factory=lambda: {"kind": "pca", "patch": 4, "channels": 24})
+    sampler: dict[str, Any] = field(default_factory=lambda: {"kind": "euler", "steps": 1, "shift": 1.0})
+    history: int = 3
+    """Clean frames a rollout keeps."""
+
+
+PUSHT_STATE = StateEncoding(linear=((0, 0.0, 512.0), (1, 0.0, 512.0)), angles=(2,))
+"""Block x, y in px and its angle."""
+
+_PAIRS = ((0, 0), (1, 1))
+_STEP = {"action_dim": 2, "proprio_dim": 2, "history": 3, "relative": _PAIRS}
+_FRAME = {"action_dim": 2, "proprio_dim": 2, "relative": _PAIRS}
+_GRID = {"latent_channels": 24, "grid": (16, 16)}
+_CONV = {"kind": "next_frame", "step": _STEP, **_GRID, "width": 64, "deep_width": 128}
+_TRANSFORMER = {"kind": "transformer", "condition": _FRAME, **_GRID, "depth": 8, "dim": 192, "heads": 6}
+_FORECAST = {"state_dim": 4, "relative": _PAIRS}
+_STUDY = {"rollout": 0.0}
+
+
+def _study(model: dict[str, Any], length: int = 7, batch: int = 16, sequences: int = 0) -> Recipe:
+    windows = WindowConfig(length=length, history=3)
+    return Recipe(TrainConfig(model=model, state=PUSHT_STATE, windows=windows, batch=batch, sequences=sequences))
+
+
+RECIPES: dict[str, Recipe] = {
+    "pusht-nano": Recipe(
+        TrainConfig(
+            model={**_CONV, "forecast": _FORECAST, "rollout": 0.5},
+            state=PUSHT_STATE,
+            sequences=256,
+            windows=WindowConfig(length=7, history=3),
+            steps=60_000,
+        )
+    ),
+    # The model study: forms a to e at equal minutes, none of them trained on its own rollouts.
+    "pusht-form-a": _study({**_TRANSFORMER, "order": "chunk", "context_frames": 3}, length=11, batch=8),
+    "pusht-form-b": _study({**_TRANSFORMER, "order": "causal", "context_frames": 6}, batch=8),
+    "pusht-form-c": _study({**_TRANSFORMER, "order": "causal", "context_frames": 6, "stem": "conv"}, batch=8),
+    "pusht-form-d": _study({**_CONV, **_STUDY}),
+    "pusht-form-e": _study({**_CONV, **_STUDY, "forecast": _FORECAST}, sequences=256),
+}
+
+
+def recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
+    """A shipped recipe with ``key=value`` overrides, e.g. ``train.batch=16`` or ``train.model.width=96``.
+
+    Raises:
+        InputError: unknown recipe, unknown key, or a value that is not JSON of the right type.
+    """
+    if name not in RECIPES:
+        raise InputError(f"there is no recipe {name!r}; the recipes are {', '.join(RECIPES)}")
+    result: Any = RECIPES[name]
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        if not equals:
+            raise InputError(f"override {override!r} has no value; write key=value, e.g. train.batch=16")
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError:
+            value = text
+        result = _replaced(result, key.split("."), value, override)
+    return result  # type: ignore[no-any-return]
+
+
+def _replaced(record: Any, keys: list[str], value: Any, override: str) -> Any:
+    key = keys[0]
+    if isinstance(record, dict):
+        inner = record.get(key, {})
+        return {**record, key: value if len(keys) == 1 else _replaced(inner, keys[1:], value, override)}
+    names = [f.name for f in dataclasses.fields(record)]
+    if key not in names:
+        raise InputError(f"override {override!r} names no field {key!r}; the fields there are {', '.join(names)}")
+    old = getattr(record, key)
+    if len(keys) > 1:
+        return dataclasses.replace(record, **{key: _replaced(old, keys[1:], value, override)})
+    number = isinstance(old, float) and isinstance(value, int) and not isinstance(value, bool)
+    if not number and type(value) is not type(old):
+        raise InputError(f"override {override!r} gives {value!r} where {old!r} stands; give a value of that type")
+    return dataclasses.replace(record, **{key: float(value) if number else value})

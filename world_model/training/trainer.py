@@ -1,0 +1,236 @@
+"""The training loop: bf16, moving average, cosine schedule, time budget, exact resume after a kill.
+
+Everything random in a step is a pure function of (seed, step, process), so a resumed run repeats an
+uninterrupted one; only a time budget, which ends the schedule early, depends on the clock.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
+from torch.utils.tensorboard import SummaryWriter
+from tqdm import tqdm
+
+from world_model.contract import Contract
+from world_model.interface import Clip, Codec, Sampler, WorldModel
+from world_model.training.config import TrainConfig
+from world_model.training.state import average_of, load_state, save_state
+from world_model.training.validation import ValidationClips, overfit, pick_clips, validate
+from world_model.training.windows import Windows
+
+
+class _Loss(nn.Module):
+    """Lets data-parallel wrappers see the model's losses as one forward pass."""
+
+    def __init__(self, model: Any, sequence_weight: float) -> None:
+        super().__init__()
+        self.model, self.sequence_weight = model, sequence_weight
+
+    def forward(
+        self, clip: Clip, sequences: Clip | None, generator: torch.Generator
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        loss, logs = self.model.loss(clip, generator)
+        if sequences is not None:
+            more, extra = self.model.sequence_loss(sequences, generator)
+            loss, logs = loss + self.sequence_weight * more, logs | extra
+        return loss, logs
+
+
+class Trainer:
+    """Trains ``model`` on ``windows`` in folder ``out``; `run` continues whatever stands there.
+
+    Args:
+        export: called with the averaged model, step and seconds after each checkpoint, to write it for users.
+        sampler: what validation generates with.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        model: nn.Module,
+        codec: Codec,
+        contract: Contract,
+        windows: Windows,
+        held_out: Windows,
+        sampler: Sampler,
+        out: Path,
+        export: Callable[[nn.Module, int, float], None] | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.config, self.codec, self.contract, self.windows, self.sampler = config, codec, contract, windows, sampler
+        self.out, self.export = out, export
+        precision = config.precision
+        if precision == "auto":
+            precision = "bf16" if device not in ("auto", "cpu") or _fast_bf16() else "no"
+        self.accelerator = Accelerator(mixed_precision=precision, cpu=device == "cpu")
+        model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.plain = model
+        self.average: AveragedModel = average_of(model, config.optim.ema)
+        optim = config.optim
+        optimizer = torch.optim.AdamW(
+            model.parameters(), lr=optim.learning_rate, betas=optim.betas, weight_decay=optim.weight_decay
+        )
+        self.loss, self.optimizer = self.accelerator.prepare(_Loss(model, config.sequence_weight), optimizer)
+        self.average.to(self.accelerator.device)
+        self.step, self.seconds = 0, 0.0
+        longer = dataclasses.replace(windows.config, length=config.sequence_length)
+        self.sequences = windows.resized(longer) if config.sequences else None
+        self.clips: ValidationClips = pick_clips(held_out, contract, config.validation_clips, seed=1)
+        out.mkdir(parents=True, exist_ok=True)
+        if (out / "state.pt").exists():
+            self._resume()
+
+    def run(
+        self, minutes: float | None = None, cpu_minutes: float | None = None, stop_at: int | None = None
+    ) -> dict[str, float]:
+        """Train until ``config.steps``, the wall budget, the processor budget or step ``stop_at``; the last validation.
+
+        A budget counts the time of earlier, interrupted runs too.
+        """
+        if self.step == 0 and self.config.overfit_steps:
+            self._overfit_check()
+        clock = time.process_time if cpu_minutes is not None else time.monotonic
+        budget = 60 * (cpu_minutes if cpu_minutes is not None else minutes if minutes is not None else math.inf)
+        last = clock()
+        saved = validated = logged = self.seconds
+        end = min(self.config.steps, stop_at or self.config.steps)
+        writer = SummaryWriter(str(self.out / "tensorboard")) if self.accelerator.is_main_process else None
+        bar = tqdm(
+            initial=self.step, total=end, desc="train", mininterval=5, disable=not self.accelerator.is_main_process
+        )
+        while self.step < end and self.seconds < budget:
+            progress = max(self.step / self.config.steps, self.seconds / budget)
+            loss, logs = self._train_step(progress)
+            now = clock()
+            self.seconds, last = self.seconds + now - last, now
+            bar.update()
+            if self.step % self.config.log_every == 0:
+                rate = self.config.log_every / max(self.seconds - logged, 1e-9)
+                logged = self.seconds
+                self._log(writer, {"loss": loss, "steps_per_second": rate, **logs})
+                bar.set_postfix(loss=f"{loss:.4f}", budget=f"{100 * progress:.0f}%")
+            if self.seconds - saved > self.config.checkpoint_seconds:
+                self.save()
+                saved = self.seconds
+            if self.seconds - validated > self.config.validate_seconds:
+                self._validate(writer)
+                validated, last = self.seconds, clock()
+        bar.close()
+        metrics = self._validate(writer)
+        self.save()
+        if writer is not None:
+            writer.close()
+        return metrics
+
+    def save(self) -> None:
+        """Write the resumable state and export the averaged model."""
+        self.accelerator.wait_for_everyone()
+        if not self.accelerator.is_main_process:
+            return
+        save_state(
+            self.out / "state.pt",
+            model=self.accelerator.unwrap_model(self.loss).model.state_dict(),
+            average=self.average.state_dict(),
+            optimizer=self.optimizer.state_dict(),
+            step=self.step,
+            seconds=self.seconds,
+        )
+        if self.export is not None:
+            self.export(self.average.module, self.step, self.seconds)
+
+    def _train_step(self, progress: float) -> tuple[float, dict[str, float]]:
+        config = self.config
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        key = self.step * world + rank
+        clip = self._clip(self.windows, config.batch, key, self.codec)
+        sequences = self._clip(self.sequences, config.sequences, key, None) if self.sequences else None
+        for group in self.optimizer.param_groups:
+            group["lr"] = _rate(config, self.step, progress)
+        with self.accelerator.autocast():
+            loss, logs = self.loss(clip, sequences, self._generator(key))
+        self.optimizer.zero_grad()
+        self.accelerator.backward(loss)
+        norm = self.accelerator.clip_grad_norm_(self.loss.parameters(), config.optim.clip)
+        self.optimizer.step()
+        self.average.update_parameters(self.accelerator.unwrap_model(self.loss).model)
+        self.step += 1
+        return float(loss.detach()), {"gradient": float(norm), **{k: float(v) for k, v in logs.items()}}
+
+    def _clip(self, windows: Windows, count: int, key: int, codec: Codec | None) -> Clip:
+        clip = windows.clip(windows.draw(count, self.config.seed, key), codec)
+        return clip.map(lambda t: t.to(self.accelerator.device))
+
+    def _generator(self, key: int) -> torch.Generator:
+        return torch.Generator().manual_seed((self.config.seed * 1_000_003 + key) % 2**63)
+
+    def _validate(self, writer: SummaryWriter | None) -> dict[str, float]:
+        if writer is None:
+            return {}
+        model: WorldModel = self.average.module  # type: ignore[assignment]
+        picture = self.out / "rollouts" / f"{self.step:06d}.mp4"
+        picture.parent.mkdir(exist_ok=True)
+        metrics = validate(model, self.codec, self.contract, self.sampler, self.clips, picture)
+        self._log(writer, metrics, kind="validation")
+        tqdm.write(f"step {self.step} ({self.seconds / 60:.1f} min): " + _line(metrics))
+        return metrics
+
+    def _overfit_check(self) -> None:
+        """Can the network learn 16 clips at all, and do its actions matter? Printed before any long run."""
+        model = copy.deepcopy(self.plain)
+        windows = torch.arange(len(self.windows))[:: max(1, len(self.windows) // 16)][:16]
+        clip = self.windows.clip(windows, self.codec).map(lambda t: t.to(self.accelerator.device))
+        with self.accelerator.autocast():
+            first, last = overfit(
+                model, clip, self._generator(-1 % 2**31), self.config.overfit_steps, self.config.optim.learning_rate
+            )
+        verdict = "learns" if last < 0.5 * first else "DOES NOT LEARN: lower the learning rate or look at the data"
+        tqdm.write(
+            f"overfit check on 16 clips, {self.config.overfit_steps} steps: loss {first:.4f} -> {last:.4f} ({verdict})"
+        )
+        self._log(None, {"first": first, "last": last}, kind="overfit")
+
+    def _log(self, writer: SummaryWriter | None, values: dict[str, float], kind: str = "train") -> None:
+        if not self.accelerator.is_main_process:
+            return
+        record = {"kind": kind, "step": self.step, "minutes": round(self.seconds / 60, 3), **values}
+        with open(self.out / "log.jsonl", "a") as file:
+            file.write(json.dumps(record) + "\n")
+        if writer is not None:
+            for name, value in values.items():
+                writer.add_scalar(f"{kind}/{name}", value, self.step)
+
+    def _resume(self) -> None:
+        state = load_state(self.out / "state.pt")
+        self.accelerator.unwrap_model(self.loss).model.load_state_dict(state["model"])
+        self.average.load_state_dict(state["average"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.step, self.seconds = state["step"], state["seconds"]
+        tqdm.write(f"resumed at step {self.step} ({self.seconds / 60:.1f} min)")
+
+
+def _rate(config: TrainConfig, step: int, progress: float) -> float:
+    """Learning rate: linear warm-up, then a cosine over the schedule or the budget, whichever is further."""
+    optim = config.optim
+    warm = min(1.0, (step + 1) / max(1, optim.warmup))
+    cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+    return optim.learning_rate * warm * (optim.final_rate + (1 - optim.final_rate) * cosine)
+
+
+def _fast_bf16() -> bool:
+    """Whether this processor has bf16 matrix instructions (elsewhere bf16 is emulated and slower)."""
+    return bool(torch.cuda.is_available() or torch.cpu._is_avx512_bf16_supported())
+
+
+def _line(metrics: dict[str, float]) -> str:
+    return "  ".join(f"{k} {v:.3f}" for k, v in metrics.items())

@@ -1,0 +1,104 @@
+"""Validation while training: rollouts of held-out clips against copy-last and against shuffled actions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import imageio.v3 as iio
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from world_model.contract import Contract
+from world_model.interface import Codec, Sampler, WorldModel
+from world_model.rollout import Rollout
+from world_model.training.windows import Windows
+
+
+@dataclass(frozen=True)
+class ValidationClips:
+    """True clips of h history and n future frames."""
+
+    frames: NDArray[np.uint8]  # (B, h + n, H, W, 3)
+    proprio: NDArray[np.float32]  # (B, h + n, P) in units
+    actions: NDArray[np.float32]  # (B, h + n - 1, a, A) in units
+    history: int
+
+
+def pick_clips(windows: Windows, contract: Contract, count: int, seed: int) -> ValidationClips:
+    """``count`` windows without padding, drawn by their weights."""
+    drawn = windows.draw(4 * count, seed, 0)
+    drawn = drawn[windows.rows(drawn)[1].all(dim=1)][:count]
+    rows, _ = windows.rows(drawn)
+    low, high = (np.asarray(b) for b in (contract.normalizer.action_low, contract.normalizer.action_high))
+    actions = (windows.actions[rows[:, :-1]].numpy() + 1) / 2 * (high - low) + low
+    return ValidationClips(
+        windows.frames[rows].numpy(),
+        contract.denormalize_proprio(windows.proprio[rows].numpy()),
+        np.clip(actions, low, high).astype(np.float32),
+        windows.config.history,
+    )
+
+
+def psnr(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Per-frame PSNR in dB over the last three axes; identical frames count as 60 dB."""
+    mse = np.square(a.astype(np.float64) - b).mean(axis=(-3, -2, -1))
+    return np.minimum(20 * np.log10(255) - 10 * np.log10(np.maximum(mse, 1e-12)), 60.0)
+
+
+def validate(
+    model: WorldModel,
+    codec: Codec,
+    contract: Contract,
+    sampler: Sampler,
+    clips: ValidationClips,
+    picture: Path | None = None,
+) -> dict[str, float]:
+    """PSNR at frames 1, 8, last (means over clips), copy-last's, and the loss when clips swap their actions.
+
+    ``picture``: an mp4 with the true clips above the generated ones.
+    """
+    rollout = Rollout(model, codec, contract, sampler, clips.history)
+    h, seeds = clips.history, np.arange(len(clips.frames))
+    start = rollout.start(clips.frames[:, :h], clips.proprio[:, :h], seeds, clips.actions[:, : h - 1])
+    future, truth = clips.actions[:, h - 1 :], clips.frames[:, h:]
+    made = rollout.advance(start, future)[1]
+    shuffled = rollout.advance(start, np.roll(future, 1, axis=0))[1].frames
+    own, copy, other = (psnr(x, truth).mean(0) for x in (made.frames, clips.frames[:, h - 1 : h], shuffled))
+    last = truth.shape[1]
+    metrics = {f"psnr_{k}": float(own[k - 1]) for k in sorted({1, min(8, last), last})}
+    metrics |= {f"copy_{k}": float(copy[k - 1]) for k in sorted({1, min(8, last), last})}
+    metrics["shuffle_gap"] = float((own - other).mean())
+    span = np.subtract(contract.normalizer.proprio_high, contract.normalizer.proprio_low)
+    error = np.abs(made.proprio[:, -1] - clips.proprio[:, -1]) / span
+    metrics["proprio_error"] = float(error.mean())
+    if picture is not None:
+        write_video(picture, truth[:8], made.frames[:8], contract.frame_hz)
+    return metrics
+
+
+def write_video(path: Path, truth: NDArray[np.uint8], made: NDArray[np.uint8], fps: float, scale: int = 2) -> None:
+    """Clips ``(B, n, H, W, 3)`` side by side, truth above generated, as mp4."""
+    rows = [np.concatenate(list(x), axis=2) for x in (truth, made)]  # (n, H, B * W, 3) each
+    grid = np.concatenate(rows, axis=1).repeat(scale, axis=1).repeat(scale, axis=2)
+    iio.imwrite(path, grid, plugin="pyav", codec="libx264", fps=int(max(1, round(fps))))
+    still = path.with_suffix(".png")
+    picks = sorted({0, 3, 7, len(grid) - 1} & set(range(len(grid))))
+    iio.imwrite(still, np.concatenate([grid[k] for k in picks], axis=0))
+
+
+def overfit(
+    model: torch.nn.Module, clip: object, generator: torch.Generator, steps: int, rate: float
+) -> tuple[float, float]:
+    """Train ``model`` on one batch; the mean loss over the first and over the last tenth of the steps."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
+    losses = []
+    for _ in range(steps):
+        loss, _ = model.loss(clip, generator)  # type: ignore[operator]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    tenth = max(1, steps // 10)
+    return float(np.mean(losses[:tenth])), float(np.mean(losses[-tenth:]))
