@@ -23,7 +23,7 @@ from simforcing_env.infos import objects, put, rows_of
 from simforcing_env.rendering import RENDER_MODES, FrameCollector
 from simforcing_env.reset_options import parse_options, parse_seeds
 from simforcing_env.snapshot import Snapshot
-from simforcing_env.spaces import action_space, frame_shape, observation_space, split_cameras
+from simforcing_env.spaces import PROPRIO_KEYS, action_space, frame_shape, image_keys, observation_space, split_cameras
 from world_model.errors import InputError
 from world_model.noise import frame_generator
 
@@ -60,7 +60,7 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             raise InputError(f"num_envs is {num_envs} but must be at least 1")
         self.backend, self.config, self.contract = backend, config, contract
         self.num_envs = num_envs
-        self.single_observation_space = observation_space(contract)
+        self.single_observation_space = observation_space(contract, config.observation_keys)
         self.single_action_space = action_space(contract, config.chunk)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -152,7 +152,7 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             "is_success": ends.terminated,
         }
         if self.config.frames_in_info:
-            record |= split_cameras(self.contract, frames.images, "frames")
+            record |= split_cameras(self.contract, frames.images, image_keys(self.contract, single="frames"))
         put(infos, self.num_envs, rows, record | episodes.facts(rows))
         return ends.reward
 
@@ -264,7 +264,9 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self.backend.close()
 
     def _observation(self) -> Observation:
-        return {**split_cameras(self.contract, self._episodes.images), "proprio": self._episodes.proprio.copy()}
+        images, style = self._episodes.images, self.config.observation_keys
+        pictures = split_cameras(self.contract, images, image_keys(self.contract, style))
+        return {**pictures, PROPRIO_KEYS[style]: self._episodes.proprio.copy()}
 
     def _resume(self) -> tuple[Observation, dict[str, Any]]:
         """Go on from episodes that did not begin here."""

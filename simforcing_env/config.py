@@ -8,6 +8,7 @@ from typing import TypedDict, Unpack
 from gymnasium.vector import AutoresetMode
 
 from simforcing_env.rendering import RENDER_MODES
+from simforcing_env.spaces import KEY_STYLES, KeyStyle
 from world_model.errors import InputError
 
 
@@ -20,6 +21,7 @@ class EnvOptions(TypedDict, total=False):
     render_mode: str | None
     render_scale: int
     frames_in_info: bool
+    observation_keys: KeyStyle
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class EnvConfig:
     """Whole factor by which rendered frames are enlarged."""
     frames_in_info: bool = True
     """Put the frames of every chunk into ``info["frames"]``."""
+    observation_keys: KeyStyle = "plain"
+    """"plain" is ``image`` and ``proprio``; "lerobot" is LeRobot's naming (see `simforcing_env.spaces`)."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.success_threshold <= 1:
@@ -52,6 +56,10 @@ class EnvConfig:
         if self.render_mode is not None and self.render_mode not in RENDER_MODES:
             raise InputError(
                 f"render_mode is {self.render_mode!r} but must be one of {', '.join(RENDER_MODES)}, or None"
+            )
+        if self.observation_keys not in KEY_STYLES:
+            raise InputError(
+                f"observation_keys is {self.observation_keys!r} but must be one of {', '.join(KEY_STYLES)}"
             )
         if self.render_scale < 1:
             raise InputError(f"render_scale is {self.render_scale} but must be at least 1")

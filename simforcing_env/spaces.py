@@ -1,13 +1,14 @@
 """Gymnasium spaces of a contract, and observations in them.
 
-One camera is the key "image"; several are "image_<camera>" (flat keys, which every library takes). Inside the model
-several cameras are one picture, side by side, so they must share their height.
+Plain keys: one camera is "image", several are "image_<camera>" (flat, as every library takes them), and "proprio".
+LeRobot's keys: "observation.images.<camera>" and "observation.state". Inside the model several cameras are one picture,
+side by side, so they must share their height.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 from gymnasium import spaces
@@ -15,6 +16,19 @@ from numpy.typing import NDArray
 
 from world_model.contract import Contract
 from world_model.errors import ContractError, InputError
+
+KeyStyle = Literal["plain", "lerobot"]
+KEY_STYLES: tuple[str, ...] = get_args(KeyStyle)
+PROPRIO_KEYS = {"plain": "proprio", "lerobot": "observation.state"}
+
+
+def image_keys(contract: Contract, style: KeyStyle = "plain", single: str = "image") -> list[str]:
+    """Key of each camera; ``single`` is the plain key where there is only one."""
+    if style == "lerobot":
+        return [f"observation.images.{camera.name}" for camera in contract.cameras]
+    if len(contract.cameras) == 1:
+        return [single]
+    return [f"{single}_{camera.name}" for camera in contract.cameras]
 
 
 def frame_shape(contract: Contract) -> tuple[int, int, int]:
@@ -31,15 +45,15 @@ def frame_shape(contract: Contract) -> tuple[int, int, int]:
     return heights.pop(), sum(camera.width for camera in contract.cameras), 3
 
 
-def observation_space(contract: Contract) -> spaces.Dict:
+def observation_space(contract: Contract, style: KeyStyle = "plain") -> spaces.Dict:
     """``Dict(image uint8 (H, W, 3), proprio float32 (P,))``."""
     low, high = contract.proprio_bounds()
     frame_shape(contract)
     images: dict[str, spaces.Space[Any]] = {
         key: spaces.Box(0, 255, (camera.height, camera.width, 3), np.uint8)
-        for key, camera in zip(_keys(contract, "image"), contract.cameras, strict=True)
+        for key, camera in zip(image_keys(contract, style), contract.cameras, strict=True)
     }
-    return spaces.Dict(images | {"proprio": spaces.Box(low, high, dtype=np.float32)})
+    return spaces.Dict(images | {PROPRIO_KEYS[style]: spaces.Box(low, high, dtype=np.float32)})
 
 
 def action_space(contract: Contract, chunk: int | None) -> spaces.Box:
@@ -61,11 +75,11 @@ def action_space(contract: Contract, chunk: int | None) -> spaces.Box:
     return spaces.Box(np.broadcast_to(low, shape), np.broadcast_to(high, shape), dtype=np.float32)
 
 
-def split_cameras(contract: Contract, frames: NDArray[np.uint8], prefix: str = "image") -> dict[str, NDArray[np.uint8]]:
-    """Pictures ``(..., H, W, 3)`` of each camera by key; new arrays."""
+def split_cameras(contract: Contract, frames: NDArray[np.uint8], keys: Sequence[str]) -> dict[str, NDArray[np.uint8]]:
+    """Pictures ``(..., H, W, 3)`` of each camera by its key; new arrays."""
     edges = np.cumsum([camera.width for camera in contract.cameras])[:-1]
     views = np.split(frames, edges, axis=-2)
-    return {key: np.ascontiguousarray(view).copy() for key, view in zip(_keys(contract, prefix), views, strict=True)}
+    return {key: np.ascontiguousarray(view).copy() for key, view in zip(keys, views, strict=True)}
 
 
 def join_cameras(contract: Contract, images: Any) -> NDArray[np.uint8]:
@@ -92,9 +106,3 @@ def join_cameras(contract: Contract, images: Any) -> NDArray[np.uint8]:
                 f"{camera.orientation}; convert or resize it"
             )
     return np.concatenate(parts, axis=-2)
-
-
-def _keys(contract: Contract, prefix: str) -> list[str]:
-    if len(contract.cameras) == 1:
-        return [prefix]
-    return [f"{prefix}_{camera.name}" for camera in contract.cameras]

@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from simforcing_env.spaces import action_space, join_cameras, observation_space, split_cameras
+from simforcing_env.spaces import action_space, image_keys, join_cameras, observation_space, split_cameras
 from tests.world_model.tiny import tiny_contract
 from world_model.contract import Camera
 from world_model.errors import ContractError, InputError
@@ -21,12 +21,20 @@ def test_one_camera_is_image_and_several_are_named():
     }
 
 
+def test_lerobots_keys():
+    assert list(observation_space(TWO, "lerobot")) == [
+        "observation.images.top",
+        "observation.images.wrist",
+        "observation.state",
+    ]
+
+
 def test_cameras_stand_side_by_side():
     rng = np.random.default_rng(0)
     top, wrist = (rng.integers(0, 256, (2, 8, width, 3), dtype=np.uint8) for width in (8, 4))
     joined = join_cameras(TWO, {"wrist": wrist, "top": top})
     assert joined.shape == (2, 8, 12, 3)
-    parts = split_cameras(TWO, joined)
+    parts = split_cameras(TWO, joined, image_keys(TWO))
     np.testing.assert_array_equal(parts["image_top"], top)
     np.testing.assert_array_equal(parts["image_wrist"], wrist)
 

@@ -204,6 +204,7 @@ def test_bad_actions_name_the_environment(make_vector):
         ({"success_threshold": 1.5}, "success_threshold"),
         ({"max_episode_steps": 0}, "max_episode_steps"),
         ({"render_mode": "human"}, "render_mode is 'human'"),
+        ({"observation_keys": "ros"}, "observation_keys is 'ros'"),
         ({"render_scale": 0}, "render_scale"),
         ({"sampler_steps": 0}, "sampler_steps"),
         ({"history": 0}, "history is 0"),
