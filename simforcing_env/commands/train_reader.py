@@ -39,18 +39,19 @@ def run(config: Config) -> None:
     import torch
 
     from simforcing_env.evaluation.pose_reader import save_reader
-    from simforcing_env.evaluation.pose_training import draw_scenes, train_reader
+    from simforcing_env.evaluation.pose_training import train_reader
     from simforcing_env.evaluation.progress import counting, spending
     from simforcing_env.evaluation.reading_error import reading_error
+    from simforcing_env.evaluation.scenes import draw_scenes
 
     torch.set_num_threads(config.threads)
     plan = config.training
     with counting("drawing scenes", plan.scenes) as step:
-        scenes = draw_scenes(plan.scenes, np.random.default_rng([config.seed, 0]), plan, progress=step)
+        scenes = draw_scenes(plan.scenes, np.random.default_rng([config.seed, 0]), plan.mix, progress=step)
     with spending("training the reader") as report:
         generator = torch.Generator().manual_seed(config.seed)
         reader = train_reader(scenes, plan, generator, progress=report)
-    clean = dataclasses.replace(plan, smeared=0.0, other_goal=0.0)
+    clean = dataclasses.replace(plan.mix, smeared=0.0, other_goal=0.0)
     check = draw_scenes(config.check_scenes, np.random.default_rng([config.seed, 1]), clean)
     error = reading_error(reader.read(check.frames), check.truth)
     save_reader(reader, config.out, _card(config, error))
@@ -66,7 +67,7 @@ def _card(config: Config, error: ReadingError) -> str:
         "Reads the pusher's position and the block's pose from 64 x 64 Push-T frames. It is the instrument of\n"
         "`simforcing evaluate video`, not a part of any world model, and never sees one.\n\n"
         f"Made by `simforcing train reader --seed {config.seed}`: {plan.scenes:,} scenes drawn by the true renderer\n"
-        f"(uniform and about the goal, {plan.smeared:.0%} of them smeared over three poses; blur and noise are added\n"
+        f"(uniform and about the goal, {plan.mix.smeared:.0%} smeared over three poses; blur and noise are added\n"
         f"while training), {plan.minutes:g} minutes on one core, no recorded data.\n\n"
         f"Error on {error.count:,} other clean scenes, pusher on the block included:\n\n{error.table()}\n\n"
         "The goal is expected at or near its stock look; frames of another size or rendering are not covered.\n"

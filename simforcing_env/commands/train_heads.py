@@ -1,0 +1,93 @@
+"""Train the reward and success heads of a checkpoint on true frames, and calibrate them on held-out ones.
+
+The heads read the latents of the checkpoint's codec. Frames near the goal are drawn often; for Push-T further
+scenes near the goal come from the true renderer. Below ten minutes on one core.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simforcing_env.evaluation.scene_config import SceneMix
+from world_model.heads.config import HeadTraining
+
+if TYPE_CHECKING:
+    from world_model.heads.examples import Examples
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of ``simforcing train heads``."""
+
+    checkpoint: str
+    """Folder, packaged name or hub id whose codec the heads read; any heads that it has are replaced."""
+    dataset: Path
+    """LeRobot v3.0 folder of the training split, failures included."""
+    held_out: Path
+    """Folder of the validation split, for the temperatures and the printed errors."""
+    out: Path
+    """Folder for the checkpoint with its heads; may be that of ``checkpoint``."""
+    scenes: int = 30_000
+    """Scenes drawn by the true renderer on top of the data set; 0 for none."""
+    mix: SceneMix = field(
+        default_factory=lambda: SceneMix(
+            near=0.9, near_spreads=(1.0, 2.0, 4.0, 8.0, 16.0, 40.0), smeared=0.2, smear=4.0, other_goal=0.0
+        )
+    )
+    training: HeadTraining = field(default_factory=HeadTraining)
+    seed: int = 0
+    """Of the drawn scenes, the first weights and the order of frames."""
+    threads: int = 1
+    """CPU threads; more than the free cores makes training many times slower."""
+
+
+def run(config: Config) -> None:
+    """Read, draw, train, calibrate, print the errors on held-out frames, save."""
+    import torch
+
+    from simforcing_env.evaluation.head_report import head_errors
+    from simforcing_env.evaluation.progress import spending
+    from world_model.data.lerobot.reader import read_dataset
+    from world_model.heads import OutcomeConfig
+    from world_model.heads.calibrate import calibrate
+    from world_model.heads.examples import Examples, recorded_examples
+    from world_model.heads.training import train_heads
+    from world_model.pretrained import LearnedSimulator
+
+    torch.set_num_threads(config.threads)
+    simulator = LearnedSimulator.from_pretrained(config.checkpoint)
+    contract, camera = simulator.contract, simulator.contract.cameras[0]
+    sets = []
+    for folder in (config.dataset, config.held_out):
+        data = read_dataset(folder, contract)
+        sets.append(recorded_examples(data, contract))
+    examples, held_out = sets
+    if config.scenes:
+        examples = Examples.join([examples, _drawn(config, camera.height)])
+    codec = simulator.codec
+    shape = OutcomeConfig(
+        latent_channels=codec.latent_channels,
+        grid=(camera.height // codec.downsample, camera.width // codec.downsample),
+        proprio_dim=contract.proprio_dim,
+    )
+    with spending("training the heads") as report:
+        generator = torch.Generator().manual_seed(config.seed)
+        heads = train_heads(examples, codec, shape, config.training, generator, report)
+    calibrate(heads, codec, held_out)
+    print(head_errors(heads, codec, held_out))
+    simulator.heads = heads
+    simulator.save_pretrained(config.out)
+    print(f"checkpoint with heads: {config.out}")
+
+
+def _drawn(config: Config, size: int) -> Examples:
+    import numpy as np
+
+    from simforcing_env.evaluation.progress import counting
+    from simforcing_env.evaluation.scenes import draw_scenes, scene_examples
+
+    with counting("drawing scenes", config.scenes) as step:
+        generator = np.random.default_rng([config.seed, 2])
+        return scene_examples(draw_scenes(config.scenes, generator, config.mix, size=size, progress=step))

@@ -1,0 +1,120 @@
+"""Held-out windows of true episodes: some history, then frames that a model has to generate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from world_model.data.episode import Episode
+from world_model.errors import DataError
+
+
+@dataclass(frozen=True)
+class Clips:
+    """B windows of ``history + horizon`` frames; the generated part begins at frame index ``history``."""
+
+    history: int
+    frames: NDArray[np.uint8]  # (B, h + n, H, W, 3)
+    proprio: NDArray[np.float32]  # (B, h + n, P) in units
+    actions: NDArray[np.float32]  # (B, h + n - 1, a, A) in units; i leads from frame i to i + 1
+    state: NDArray[np.float64] | None  # (B, h + n, S) of the teacher
+    labels: Mapping[str, NDArray[np.float32]]  # (B, h + n) each
+    episode: NDArray[np.int64]  # (B,) number of the episode that a window is from
+    first: NDArray[np.int64]  # (B,) its first frame there
+    start: tuple[str, ...]
+    behaviour: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    @property
+    def horizon(self) -> int:
+        """Frames to generate, n."""
+        return self.frames.shape[1] - self.history
+
+    @property
+    def truth(self) -> NDArray[np.uint8]:
+        """True frames ``(B, n, H, W, 3)`` of the generated part."""
+        return self.frames[:, self.history :]
+
+    @property
+    def last(self) -> NDArray[np.uint8]:
+        """Last known frame ``(B, 1, H, W, 3)``."""
+        return self.frames[:, self.history - 1 : self.history]
+
+    @property
+    def future(self) -> NDArray[np.float32]:
+        """True actions ``(B, n, a, A)`` of the generated part."""
+        return self.actions[:, self.history - 1 :]
+
+    def by_episode(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Means ``(E, ...)`` of ``(B, ...)`` values over the windows of each episode, which are not independent."""
+        _, index = np.unique(self.episode, return_inverse=True)
+        counts = np.bincount(index).astype(np.float64)
+        total = np.zeros((len(counts), *values.shape[1:]))
+        np.add.at(total, index, values)
+        return total / counts.reshape(-1, *[1] * (values.ndim - 1))
+
+    def select(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Clips:
+        """The given windows."""
+        order = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return Clips(
+            self.history,
+            self.frames[order],
+            self.proprio[order],
+            self.actions[order],
+            None if self.state is None else self.state[order],
+            {name: values[order] for name, values in self.labels.items()},
+            self.episode[order],
+            self.first[order],
+            tuple(self.start[i] for i in order),
+            tuple(self.behaviour[i] for i in order),
+        )
+
+
+def cut_clips(
+    episodes: Iterable[Episode],
+    history: int,
+    horizon: int,
+    per_episode: int,
+    generator: np.random.Generator,
+) -> Clips:
+    """Up to ``per_episode`` windows from each episode, at random places that do not share generated frames.
+
+    Raises:
+        DataError: no episode is long enough.
+    """
+    pieces: list[tuple[int, int, Episode]] = []
+    for number, episode in enumerate(episodes):
+        spare = len(episode) - history - horizon  # places beyond the first
+        if spare < 0:
+            continue
+        count = min(per_episode, 1 + spare // horizon)
+        slack = spare - (count - 1) * horizon
+        places = np.sort(generator.integers(0, slack + 1, count)) + horizon * np.arange(count)
+        pieces += [(number, int(place), episode) for place in places]
+    if not pieces:
+        raise DataError(
+            f"no episode has {history + horizon} frames, which {history} of history and {horizon} generated ones need; "
+            "record longer episodes or ask for fewer frames"
+        )
+    length = history + horizon
+    stateful = all(e.state is not None for _, _, e in pieces)
+    names = set.intersection(*(set(e.labels) for _, _, e in pieces))
+    return Clips(
+        history,
+        np.stack([e.frames[p : p + length] for _, p, e in pieces]),
+        np.stack([e.proprio[p : p + length] for _, p, e in pieces]),
+        np.stack([e.actions[p : p + length - 1] for _, p, e in pieces]),
+        np.stack([np.asarray(e.state[p : p + length], np.float64) for _, p, e in pieces if e.state is not None])
+        if stateful
+        else None,
+        {name: np.stack([e.labels[name][p : p + length] for _, p, e in pieces]) for name in sorted(names)},
+        np.array([number for number, _, _ in pieces]),
+        np.array([place for _, place, _ in pieces]),
+        tuple(e.start for _, _, e in pieces),
+        tuple(e.behaviour for _, _, e in pieces),
+    )
