@@ -38,16 +38,16 @@ lint: $(VENV)/dev.stamp
 tables: $(VENV)/dev.stamp
 	$(BIN)/simforcing tables
 
-# A stamp is touched only after its install has succeeded; a killed install is simply run again.
-$(BIN)/python:
+# Pip is what a new environment gets last. A stamp is touched only after its install has succeeded; a killed install is simply run again.
+$(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/demo.stamp: $(INPUTS) | $(BIN)/python
+$(VENV)/demo.stamp: $(INPUTS) | $(BIN)/pip
 	@echo "installing the demo's packages into $(VENV) (about a minute, torch is the large one)"
 	$(INSTALL) -e ".[pusht]"
 	@touch $@
 
-$(VENV)/dev.stamp: $(INPUTS) | $(BIN)/python
+$(VENV)/dev.stamp: $(INPUTS) | $(BIN)/pip
 	@echo "installing the test packages into $(VENV) (a minute or two)"
 	$(INSTALL) -e ".[pusht,rl,train,dev]"
 	@touch $@ $(VENV)/demo.stamp

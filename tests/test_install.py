@@ -1,5 +1,7 @@
 """What pip installs: a wheel that holds the code and the weights, and pins that fit the declared bounds."""
 
+import ast
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -101,3 +103,26 @@ def test_make_and_ci_say_what_they_do():
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     subprocess.run(["bash", "-n", script], check=True)
+
+
+def third_party_imports():
+    """Distributions that the packages import, by the files that import them."""
+    providers = importlib.metadata.packages_distributions()
+    found: dict[str, set[str]] = {}
+    for path in (p for room in ROOMS for p in (ROOT / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module]
+            for top in {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - set(ROOMS):
+                for provider in providers.get(top, [top])[:1]:
+                    found.setdefault(canonicalize_name(provider), set()).add(str(path.relative_to(ROOT)))
+    return found
+
+
+def test_what_is_imported_is_declared_and_what_is_required_is_imported():
+    found = third_party_imports()
+    declared = {canonicalize_name(requirement.name) for requirement in REQUIREMENTS}
+    assert {name: files for name, files in found.items() if name not in declared} == {}
+    core = {canonicalize_name(Requirement(text).name) for text in PROJECT["dependencies"]}
+    assert sorted(core - set(found)) == []

@@ -11,10 +11,10 @@ from world_model.errors import MissingExtraError
 
 EXTRAS = MappingProxyType(
     {
-        "pusht": ("gym_pusht", "pymunk", "pygame", "shapely"),
+        "pusht": ("gym_pusht", "pymunk", "pygame", "shapely", "cv2"),
         "libero": ("libero", "robosuite", "mujoco", "bddl"),
         "rl": ("stable_baselines3", "moviepy"),
-        "train": ("accelerate", "tensorboard", "torchmetrics", "matplotlib"),
+        "train": ("accelerate", "tensorboard", "torchmetrics", "matplotlib", "imageio"),
         "ray": ("ray",),
         "teleop": ("fastapi", "uvicorn", "websockets"),
         "dev": ("pytest", "pytest_timeout", "ruff", "mypy"),
