@@ -23,6 +23,7 @@ from world_model.checkpoint import MANIFEST, open_folder, read_json, sha256, wri
 from world_model.codecs import PcaConfig, fit_pca
 from world_model.diffusion.samplers import RenoiseConfig, RenoiseSampler
 from world_model.errors import ContractError, DataError, InputError
+from world_model.heads import OutcomeConfig, OutcomeHeads
 from world_model.models import MODELS
 from world_model.pretrained import LearnedSimulator, Starts, packaged_names, register_folder, resolve
 
@@ -89,6 +90,21 @@ def test_round_trip_is_equal(simulator: LearnedSimulator, starts: Starts, tmp_pa
     assert "Learned simulator of tiny" in again.card
     again.save_pretrained(tmp_path / "copy", dtype=None)
     assert open_folder(tmp_path / "copy").files == open_folder(tmp_path / "sim").files
+
+
+def test_heads_come_back(simulator: LearnedSimulator, tmp_path: Path) -> None:
+    heads = OutcomeHeads(OutcomeConfig(latent_channels=12, grid=(4, 4), width=8, hidden=8, dilations=(1,))).eval()
+    simulator.heads = heads
+    simulator.save_pretrained(tmp_path / "sim")
+    again = LearnedSimulator.from_pretrained(tmp_path / "sim")
+    latents, proprio = torch.randn(3, 12, 4, 4), torch.rand(3, 2)
+    ours, theirs = heads.outcome(latents, proprio), again.heads.outcome(latents, proprio)
+    assert again.heads.labels == heads.labels
+    assert torch.equal(ours.values, theirs.values)
+    assert not again.heads.training
+    (tmp_path / "sim/heads/model.safetensors").unlink()
+    with pytest.raises(DataError, match=r"lacks heads/model\.safetensors"):
+        LearnedSimulator.from_pretrained(tmp_path / "sim")
 
 
 def test_folder_layout_and_manifest(simulator: LearnedSimulator, tmp_path: Path) -> None:

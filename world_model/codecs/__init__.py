@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from world_model import checkpoint, registry
+from world_model.codecs.base import CodecModule
 from world_model.codecs.conv import ConvCodec, ConvConfig, ConvFit, fit_conv
 from world_model.codecs.pca import PcaCodec, PcaConfig, fit_pca
 from world_model.codecs.space_to_depth import SpaceToDepth, SpaceToDepthConfig, fit_space_to_depth
 from world_model.codecs.taef2 import Taef2Codec, Taef2Config, fit_taef2, read_taef2
 
-CODECS: dict[str, tuple[type, type[nn.Module]]] = {
+CODECS: dict[str, tuple[type, type[CodecModule]]] = {
     "space_to_depth": (SpaceToDepthConfig, SpaceToDepth),
     "pca": (PcaConfig, PcaCodec),
     "conv": (ConvConfig, ConvCodec),
@@ -22,6 +22,7 @@ CODECS: dict[str, tuple[type, type[nn.Module]]] = {
 
 __all__ = [
     "CODECS",
+    "CodecModule",
     "ConvCodec",
     "ConvConfig",
     "ConvFit",
@@ -43,13 +44,13 @@ __all__ = [
 ]
 
 
-def save_codec(codec: nn.Module, folder: Path | str) -> None:
+def save_codec(codec: CodecModule, folder: Path | str) -> None:
     """Write a codec folder of its own (config, weights, manifest), whole or not at all."""
     with checkpoint.writing_folder(Path(folder)) as temporary:
         write_codec(codec, temporary)
 
 
-def load_codec(folder: Path | str, device: torch.device | str = "cpu") -> nn.Module:
+def load_codec(folder: Path | str, device: torch.device | str = "cpu") -> CodecModule:
     """Open a codec folder as an `interface.Codec` in evaluation mode, in float32.
 
     Raises:
@@ -58,15 +59,15 @@ def load_codec(folder: Path | str, device: torch.device | str = "cpu") -> nn.Mod
     return read_codec(checkpoint.open_folder(Path(folder))).to(device)
 
 
-def write_codec(codec: nn.Module, folder: Path) -> None:
+def write_codec(codec: CodecModule, folder: Path) -> None:
     """Write ``config.json`` and ``model.safetensors`` (always as they are: a codec is small) into a folder."""
     checkpoint.write_json(folder / "config.json", registry.to_dict(CODECS, codec))
     checkpoint.write_tensors(folder / "model.safetensors", codec.state_dict())
 
 
-def read_codec(folder: checkpoint.Folder, prefix: str = "") -> nn.Module:
+def read_codec(folder: checkpoint.Folder, prefix: str = "") -> CodecModule:
     """The codec under ``prefix`` (such as ``codec/``) of an opened checkpoint, on the CPU."""
     config, weights = f"{prefix}config.json", f"{prefix}model.safetensors"
-    codec: nn.Module = registry.build(CODECS, folder.json(config), str(folder.path / config))
+    codec: CodecModule = registry.build(CODECS, folder.json(config), str(folder.path / config))
     checkpoint.load_state(codec, folder.tensors(weights), folder.path / weights)
     return codec.eval().requires_grad_(False)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from world_model.codecs.base import CodecModule
 from world_model.codecs.frames import check_frames, check_latents, from_patches, statistics, to_patches
 from world_model.codecs.pca import PcaConfig, fit_pca
 
@@ -77,7 +78,7 @@ class _Corrected(nn.Module):
         return corrected
 
 
-class ConvCodec(nn.Module):
+class ConvCodec(CodecModule):
     """Autoencoder of small frames; see `interface.Codec`."""
 
     mean: Tensor  # (C,) of the raw latents

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from world_model.codecs.base import CodecModule
 from world_model.codecs.frames import check_frames, check_latents, from_patches, to_patches
 from world_model.errors import InputError
 
@@ -23,7 +24,7 @@ class PcaConfig:
     """Components kept, at most ``patch * patch * 3``."""
 
 
-class PcaCodec(nn.Module):
+class PcaCodec(CodecModule):
     """Encode with one matrix of orthonormal columns, decode with its transpose; see `interface.Codec`."""
 
     basis: Tensor  # (patch * patch * 3, C) orthonormal columns, pixels in [0, 1]

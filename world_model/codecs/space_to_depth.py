@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from world_model.codecs.base import CodecModule
 from world_model.codecs.frames import check_frames, check_latents, from_patches, statistics, to_patches
 
 
@@ -18,7 +19,7 @@ class SpaceToDepthConfig:
     """Pixels per latent cell and side; gives ``patch * patch * 3`` channels."""
 
 
-class SpaceToDepth(nn.Module):
+class SpaceToDepth(CodecModule):
     """Rearranged pixels; frames come back exactly after rounding. See `interface.Codec`."""
 
     mean: Tensor  # (C,) pixels in [0, 1]

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from world_model.checkpoint import load_state
+from world_model.codecs.base import CodecModule
 from world_model.codecs.frames import check_frames, check_latents, statistics
 from world_model.errors import DataError
 
@@ -65,7 +66,7 @@ class _Block(nn.Module):
         return functional.relu(self.conv(x) + x)
 
 
-class Taef2Codec(nn.Module):
+class Taef2Codec(CodecModule):
     """The autoencoder with its latents normalised per channel; see `interface.Codec`."""
 
     mean: Tensor  # (C,) of the published latents

@@ -19,7 +19,7 @@ from world_model.checkpoint import (
     write_json,
     write_tensors,
 )
-from world_model.codecs import read_codec, write_codec
+from world_model.codecs import CodecModule, read_codec, write_codec
 from world_model.contract import Contract
 from world_model.errors import ContractError, DataError
 from world_model.pretrained.starts import Starts
@@ -40,7 +40,7 @@ def write_parts(
     folder: Path,
     config: Mapping[str, Any],
     contract: Contract,
-    codec: nn.Module,
+    codec: CodecModule,
     heads: nn.Module | None,
     starts: Starts | None,
     card: str,
