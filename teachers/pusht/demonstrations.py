@@ -51,7 +51,9 @@ class Demonstrations:
         """
         rows = self.rows(episode)
         if not 0 <= step < rows.stop - rows.start:
-            raise InputError(f"step {step} of human demonstration {episode} does not exist; it has {rows.stop - rows.start}")
+            raise InputError(
+                f"step {step} of human demonstration {episode} does not exist; it has {rows.stop - rows.start}"
+            )
         return PushTState(*map(float, self.states[rows.start + step]))
 
     def targets(self, episode: int) -> NDArray[np.float32]:
@@ -76,7 +78,9 @@ def demonstrations(path: Path | None = None) -> Demonstrations:
     """
     folder = find_demonstrations(path)
     if folder is None:
-        raise DataError("human starts need the Push-T demonstrations; point SIMFORCING_SHARED_DATA or --demonstrations at them")
+        raise DataError(
+            "human starts need the Push-T demonstrations; point SIMFORCING_SHARED_DATA or --demonstrations at them"
+        )
     return _read(folder)
 
 

@@ -77,11 +77,13 @@ class PushTWorld:
 
     @property
     def state(self) -> PushTState:
-        return PushTState(*self.agent.position, *self.block.position, self.block.angle, *self.agent.velocity)
+        (ax, ay), (bx, by), (vx, vy) = self.agent.position, self.block.position, self.agent.velocity
+        return PushTState(ax, ay, bx, by, self.block.angle, vx, vy)
 
     @property
     def block_pose(self) -> Pose:
-        return Pose(*self.block.position, self.block.angle)
+        x, y = self.block.position
+        return Pose(x, y, self.block.angle)
 
     def step(self, target_x: float, target_y: float) -> None:
         """One control step of 0.1 s towards a target in px."""

@@ -22,7 +22,7 @@ Point = NDArray[np.float64]  # (2,) px
 
 @dataclass(frozen=True)
 class Push:
-    """A straight push: from ``approach`` along ``direction`` (a unit vector) for ``length`` px at ``speed`` px a step."""
+    """A straight push of ``length`` px from ``approach`` along the unit vector ``direction``, ``speed`` px a step."""
 
     approach: Point
     direction: Point
@@ -73,7 +73,7 @@ def detour(agent: Point, goal: Point, block: Pose) -> list[Point]:
 
 def outcome(world: PushTWorld, block: Pose, push: Push) -> Pose:
     """Where the block comes to lie after ``push``, tried out in ``world``."""
-    world.reset_state(PushTState(*push.approach, *block))
+    world.reset_state(PushTState(float(push.approach[0]), float(push.approach[1]), *block))
     for target in push.targets():
         world.step(*map(float, clip(target)))
     return world.block_pose

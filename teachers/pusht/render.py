@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from typing import Literal, get_args
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-import pygame  # noqa: E402
-from gym_pusht.envs.pymunk_override import DrawOptions  # noqa: E402
+import pygame
+from gym_pusht.envs.pymunk_override import DrawOptions
 
-from teachers.pusht.contract import ARENA  # noqa: E402
-from teachers.pusht.physics import Pose, PushTWorld  # noqa: E402
-from teachers.pusht.scoring import OUTLINE, outline  # noqa: E402
-from world_model.errors import InputError  # noqa: E402
+from teachers.pusht.contract import ARENA
+from teachers.pusht.physics import Pose, PushTWorld
+from teachers.pusht.scoring import outline
+from world_model.errors import InputError
 
 Look = Literal["area", "stock"]
 SIDE = int(ARENA)
@@ -35,7 +33,7 @@ class Renderer:
             raise InputError(f"look {look!r} is not one of {list(get_args(Look))}; choose one of them")
         self._interpolation = cv2.INTER_AREA if look == "area" else cv2.INTER_LINEAR
         self._canvas = np.empty((SIDE, SIDE, 4), np.uint8)  # pygame's antialiased lines need 32 bits
-        self._surface = pygame.image.frombuffer(self._canvas, (SIDE, SIDE), "RGBX")  # shares memory
+        self._surface = pygame.image.frombuffer(self._canvas.data, (SIDE, SIDE), "RGBX")  # shares memory
         self._options = DrawOptions(self._surface)
         if look == "area":
             self._options.flags = DrawOptions.DRAW_SHAPES

@@ -35,7 +35,8 @@ def read_zarr_array(folder: Path) -> NDArray[Any]:
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{meta_file} is not readable ({error}); copy the data set again") from error
     if meta.get("zarr_format") != 2 or meta.get("filters") or dtype.hasobject:
-        raise DataError(f"{folder} is zarr format {meta.get('zarr_format')} with filters {meta.get('filters')}; only format 2 without filters is read")
+        found = f"format {meta.get('zarr_format')}, type {dtype}, filters {meta.get('filters')}"
+        raise DataError(f"{folder} is zarr {found}; only format 2 of plain numbers without filters is read")
     if compressor is not None and compressor.get("id") != "blosc":
         raise DataError(f"{folder} is compressed by {compressor.get('id')!r}; only blosc and no compression are read")
     out = np.full(shape, meta.get("fill_value") or 0, dtype)

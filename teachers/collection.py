@@ -1,0 +1,196 @@
+"""Recording a data set in parallel processes, so that a kill at any moment costs seconds.
+
+Episodes and their lengths are pure functions of their number, so shards are independent: workers write them into
+``.staging`` in any order, and this process moves them into the data set in order.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from teachers.recording import Recorder, Split, make_recorder
+from world_model.contract import first_difference
+from world_model.data.lerobot.shard import PARTS, ShardWriter
+from world_model.data.lerobot.writer import DatasetWriter, write_text
+from world_model.errors import DataError, InputError, SimforcingError
+
+EPISODES_PER_SHARD = 32
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to record."""
+
+    teacher: str
+    split: Split
+    seed: int
+    frames: int
+    """At least so many frames; the last episode is whole."""
+    options: Mapping[str, Any]
+    """Fields of the teacher's configuration."""
+
+    def recorder(self) -> Recorder:
+        return make_recorder(self.teacher, self.split, self.seed, self.options)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Episodes ``first_episode`` to ``last_episode`` (exclusive); their rows begin at ``first_index``."""
+
+    number: int
+    first_episode: int
+    last_episode: int
+    first_index: int
+
+
+def collect(job: Job, out: Path, workers: int, progress: Callable[[int, int], None]) -> None:
+    """Record ``job`` into the LeRobot folder ``out``, going on from whatever an earlier run left there.
+
+    Args:
+        progress: called with (frames in the data set, frames planned) whenever a shard is in.
+
+    Raises:
+        InputError: a count is not positive, or another process records into ``out``.
+        DataError: ``out`` holds something else.
+        SimforcingError: a worker died.
+    """
+    if job.frames < 1 or workers < 1:
+        raise InputError(f"collect needs at least 1 frame and 1 worker, not {job.frames} and {workers}; raise them")
+    with _alone(out):
+        recorder = job.recorder()
+        _claim(out, {"teacher": job.teacher, "frames": job.frames, **recorder.describe()})
+        shards, total = plan_shards(recorder, job.frames)
+        writer, staging = DatasetWriter(out, recorder.spec), out / ".staging"
+        _clean(staging, writer.shards)
+        progress(writer.frames, total)
+        for _ in _finished(job, staging, shards[writer.shards :], workers):
+            while (ready := staged(staging, writer.shards)).is_dir():
+                writer.commit(ready)
+                ready.rmdir()
+                progress(writer.frames, total)
+        writer.write_stats()
+        writer.write_info()
+        shutil.rmtree(staging)
+
+
+def plan_shards(recorder: Recorder, frames: int) -> tuple[list[Shard], int]:
+    """Shards that hold at least ``frames`` frames, and how many they hold."""
+    shards: list[Shard] = []
+    episode, index = 0, 0
+    while index < frames:
+        first_episode, first_index = episode, index
+        while index < frames and episode < first_episode + EPISODES_PER_SHARD:
+            index += recorder.length(episode)
+            episode += 1
+        shards.append(Shard(len(shards), first_episode, episode, first_index))
+    return shards, index
+
+
+def staged(staging: Path, number: int) -> Path:
+    """Folder of a shard that is recorded but not in the data set yet."""
+    return staging / f"shard-{number:06d}"
+
+
+def _finished(job: Job, staging: Path, shards: list[Shard], workers: int) -> Iterator[None]:
+    """Record the shards that are not staged; yields whenever one more may be there."""
+    yield
+    missing = [s for s in shards if not staged(staging, s.number).is_dir()]
+    if not missing:
+        return
+    context = get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(missing)), context, _start_worker, (job, os.getpid())) as pool:
+        pending: set[Future[None]] = {pool.submit(_record, staging, shard) for shard in missing}
+        try:
+            while pending:
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                yield
+        except BrokenProcessPool as error:
+            raise SimforcingError(
+                "a recording process died, maybe for want of memory; run the same command again to go on"
+            ) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+_worker_recorder: Recorder | None = None
+
+
+def _start_worker(job: Job, parent: int) -> None:
+    global _worker_recorder
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    _worker_recorder = job.recorder()
+
+
+def _end_with(parent: int) -> None:
+    """A killed parent cannot stop its workers, and they would wait for it for ever."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)
+
+
+def _record(staging: Path, shard: Shard) -> None:
+    assert _worker_recorder is not None
+    temporary = staging / f"part-{shard.number:06d}-{os.getpid()}"
+    temporary.mkdir()
+    with ShardWriter(temporary, _worker_recorder.spec, shard.number, shard.first_episode, shard.first_index) as writer:
+        for index in range(shard.first_episode, shard.last_episode):
+            writer.add(_worker_recorder.record(index))
+    temporary.rename(staged(staging, shard.number))
+
+
+def _claim(out: Path, description: dict[str, Any]) -> None:
+    """Write down what is recorded here, or make sure that it is the same as before."""
+    path = out / "meta" / "collection.json"
+    wanted = json.loads(json.dumps(description))
+    if not path.exists():
+        strangers = [p.name for p in out.iterdir() if p.name not in (".lock", ".staging", "meta")]
+        if strangers or (out / "meta" / "info.json").exists():
+            raise DataError(f"{out} is not empty and not a recording of ours; choose another --out")
+        write_text(path, json.dumps(wanted, indent=2))
+        return
+    difference = first_difference(json.loads(path.read_text()), wanted)
+    if difference is not None:
+        field, there, here = difference
+        raise DataError(
+            f"{out} holds a recording with {field} {there!r}, not {here!r}; choose another --out or the same settings"
+        )
+
+
+def _clean(staging: Path, committed: int) -> None:
+    """Keep whole staged shards that are still to come; remove the rest of a killed run."""
+    staging.mkdir(exist_ok=True)
+    for folder in staging.iterdir():
+        kind, number = folder.name.split("-")[:2]
+        whole = kind == "shard" and all((folder / name).is_file() for name in PARTS.values())
+        if not whole or int(number) < committed:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Hold ``out`` against a second recording at the same time; the system lets go when this process ends."""
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(f"another process records into {out}; wait for it or choose another --out") from error
+        yield
+        (out / ".lock").unlink(missing_ok=True)
