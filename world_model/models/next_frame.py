@@ -19,7 +19,15 @@ from torch import Tensor, nn
 from world_model.diffusion.flow import NoiseConfig, add_noise, channel_error, draw_levels, draw_noise
 from world_model.errors import InputError
 from world_model.interface import Clip, Denoised, History
-from world_model.models.forecast import Forecast, ForecastConfig, Foreseer, StateReader, forecast_loss, step_error
+from world_model.models.forecast import (
+    STEP_SCALE,
+    Forecast,
+    ForecastConfig,
+    Foreseer,
+    StateReader,
+    forecast_loss,
+    step_error,
+)
 from world_model.models.layers import ConditionMap, FilmResBlock, SpatialAttention, TimestepEmbedding, fourier
 from world_model.models.step_condition import StepCondition, StepConditionConfig, last_frames
 
@@ -159,6 +167,8 @@ class NextFrameNet(nn.Module):
             history = History(clip.latents, proprio, clip.actions[:, k - count : k - 1], clip.valid[:, k - count : k])
             condition = self.step(history, clip.actions[:, k - 1 : k])
             following, now = self.foreseer(condition, proprio[:, -1], now)
+            if now.requires_grad:
+                following, now = (_limit_gradient(x, clip.proprio.shape[1] - count) for x in (following, now))
             proprio = torch.cat([proprio[:, 1:], following[:, None]], dim=1)
             errors.append(step_error(following, clip.proprio[:, k]) + step_error(now, clip.state[:, k]))
         logs = {"sequence_first": errors[0].detach(), "sequence_last": errors[-1].detach()}
@@ -234,6 +244,17 @@ def _step_inputs(clip: Clip, history: History, k: int, drift: Tensor | None = No
         if drift is not None:
             now, following = now + drift, following + drift
     return Step(history, clip.actions[:, k - 1 : k], clip.latents[:, k], clip.proprio[:, k], true, now, following)
+
+
+def _limit_gradient(x: Tensor, steps: int) -> Tensor:
+    """Keep what flows back from later steps of an unrolled forecast within a few times the step's own share.
+
+    Contacts make the chain of Jacobians explode; one step's smooth L1 has gradients of at most ``own``.
+    """
+    own = 1 / (STEP_SCALE * x.numel() * steps)
+    x = x.clone()
+    x.register_hook(lambda g: g.clamp(-3 * own, 3 * own))
+    return x
 
 
 def _put_back(history: History, true: History, lost: Tensor) -> History:

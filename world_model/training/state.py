@@ -40,5 +40,7 @@ def load_state(path: Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        raise DataError(f"training state {path} is not readable ({error}); delete it to start again") from error
+        raise DataError(
+            f"training state {path} is not readable ({type(error).__name__}); delete it to start again"
+        ) from error
     return state

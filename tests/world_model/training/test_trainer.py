@@ -1,0 +1,97 @@
+"""Resume equals an uninterrupted run, kills lose nothing, budgets and logs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.world_model.training.moving_square import trainer
+from world_model.errors import DataError
+from world_model.training.state import load_state
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    state = load_state(folder / "state.pt")
+    return {**state["model"], **{f"average.{k}": v for k, v in state["average"].items()}}
+
+
+def test_resume_equals_uninterrupted(tmp_path: Path) -> None:
+    trainer(tmp_path / "whole").run()
+    for stop in (3, 7, None):
+        trainer(tmp_path / "parts").run(stop_at=stop)
+    one, two = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        assert torch.equal(value, two[name]), name
+
+
+def test_seed_decides_the_run(tmp_path: Path) -> None:
+    trainer(tmp_path / "a").run(stop_at=2)
+    trainer(tmp_path / "b", seed=1).run(stop_at=2)
+    one, two = weights(tmp_path / "a"), weights(tmp_path / "b")
+    assert any(not torch.equal(v, two[k]) for k, v in one.items())
+
+
+@pytest.mark.slow
+def test_kills_lose_nothing(tmp_path: Path) -> None:
+    """A process killed with SIGKILL at five moments ends with the weights of one that was left alone."""
+    script = (
+        "import sys; from pathlib import Path; from tests.world_model.training.moving_square import trainer;"
+        "trainer(Path(sys.argv[1]), steps=60, checkpoint_seconds=0.0, validate_seconds=1e9).run()"
+    )
+    command = [sys.executable, "-c", script]
+    subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
+    out, kills = tmp_path / "killed", 0
+    deadline = time.monotonic() + 120
+    while kills < 5 and time.monotonic() < deadline:
+        before = load_state(out / "state.pt")["step"] if (out / "state.pt").exists() else -1
+        child = subprocess.Popen([*command, str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while child.poll() is None:
+            if (out / "state.pt").exists() and load_state(out / "state.pt")["step"] > before + kills:
+                os.kill(child.pid, signal.SIGKILL)
+                kills += 1
+                break
+            time.sleep(0.003)
+        child.wait()
+        assert load_state(out / "state.pt")["step"] >= before, "a kill must not lose a checkpoint"
+    assert kills == 5
+    subprocess.run([*command, str(out)], check=True, capture_output=True)
+    one, two = weights(tmp_path / "whole"), weights(out)
+    assert all(torch.equal(value, two[name]) for name, value in one.items())
+
+
+def test_budget_ends_the_run_and_the_schedule(tmp_path: Path) -> None:
+    run = trainer(tmp_path, steps=1_000_000, log_every=1)
+    run.run(cpu_minutes=0.01)
+    assert 0.01 * 60 <= run.seconds < 30
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert {line["kind"] for line in lines} == {"train", "validation"}
+    last = [line for line in lines if line["kind"] == "validation"][-1]
+    assert {"psnr_1", "copy_1", "shuffle_gap"} <= last.keys()
+    assert list((tmp_path / "rollouts").glob("*.mp4")) and list((tmp_path / "tensorboard").iterdir())
+    assert run.optimizer.param_groups[0]["lr"] < run.config.optim.learning_rate
+
+
+def test_overfit_check_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trainer(tmp_path, overfit_steps=40).run(stop_at=1)
+    assert "overfit check on 16 clips, 40 steps" in capsys.readouterr().out
+
+
+def test_export_gets_the_average(tmp_path: Path) -> None:
+    seen: list[tuple[int, float]] = []
+    trainer(tmp_path, export=lambda model, step, seconds: seen.append((step, seconds))).run(stop_at=2)
+    assert seen[-1][0] == 2 and seen[-1][1] > 0
+
+
+def test_damaged_state_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "state.pt").write_bytes(b"not a state")
+    with pytest.raises(DataError, match=r"state\.pt is not readable .* delete it"):
+        trainer(tmp_path)
