@@ -102,7 +102,7 @@ def writing_folder(target: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
-    """Write a JSON object, sorted by nothing: fields keep their order."""
+    """Write a JSON object; its fields keep their order."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
