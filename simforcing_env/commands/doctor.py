@@ -19,7 +19,9 @@ class Config:
     """Options of ``simforcing doctor``."""
 
     dataset: Path | None = None
-    """Folder of a recorded data set (LeRobot v3.0 with our contract) to check instead of the machine."""
+    """Folder of a recorded data set (LeRobot v3.0) to check instead of the machine."""
+    contract: str | None = None
+    """Contract of a data set that carries none: a JSON file, or the name of a true simulator such as "pusht"."""
     checkpoint: str | None = None
     """Packaged name, folder or hub id of a learned simulator to check instead of the machine."""
     episodes: int = 40
@@ -32,7 +34,7 @@ def run(config: Config) -> None:
     """Print the findings; ends with status 1 when one of them is a fault."""
     found: dict[str, list[Finding]] = {}
     if config.dataset is not None:
-        found[f"data set {config.dataset}"] = _check_dataset(config.dataset, config.episodes)
+        found[f"data set {config.dataset}"] = _check_dataset(config.dataset, config.episodes, config.contract)
     if config.checkpoint is not None:
         found[f"checkpoint {config.checkpoint}"] = _check_checkpoint(config.checkpoint)
     if not found:
@@ -57,10 +59,10 @@ def _check_here() -> dict[str, list[Finding]]:
     return {"machine": check_machine(), "shipped weights": check_weights()}
 
 
-def _check_dataset(folder: Path, most: int) -> list[Finding]:
-    from simforcing_env.doctor.dataset import check_dataset
+def _check_dataset(folder: Path, most: int, contract: str | None) -> list[Finding]:
+    from simforcing_env.doctor.dataset import check_dataset, named_contract
 
-    return check_dataset(folder, most)
+    return check_dataset(folder, most, None if contract is None else named_contract(contract))
 
 
 def _check_checkpoint(name: str) -> list[Finding]:

@@ -48,6 +48,18 @@ def test_a_clean_data_set_has_no_fault(tmp_path, recorded):
     assert "image orientation" in {f["check"] for f in findings}
 
 
+def test_a_data_set_without_a_contract_is_checked_under_a_given_one(tmp_path, recorded):
+    folder = write(tmp_path / "foreign", recorded)
+    file = (folder / "meta" / "contract.json").rename(tmp_path / "contract.json")
+    assert doctor("--dataset", folder).returncode == 2
+    for contract in ("pusht", file):
+        done = doctor("--dataset", folder, "--contract", contract)
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = doctor("--dataset", folder, "--contract", "push-t")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "known are pusht" in done.stderr
+
+
 CORRUPTIONS = {
     "flipped": (lambda e: {"frames": np.ascontiguousarray(e.frames[:, ::-1])}, "image orientation", "upside down"),
     "late": (lambda e: {"actions": np.roll(e.actions, 1, axis=0)}, "action shift", "one frame late"),
