@@ -27,9 +27,9 @@ def check_dataset(folder: Path, most: int = 40, contract: Contract | None = None
         raise InputError(f"{folder} holds {len(dataset)} episodes and {most} are asked for; give at least one")
     rows = np.unique(np.linspace(0, len(dataset) - 1, min(most, len(dataset))).astype(int))
     episodes = [dataset[int(row)] for row in rows]
-    frames = sum(map(len, episodes))
-    text = f"{dataset.contract.hash} ({dataset.contract.name}); {len(episodes)} of {len(dataset)} episodes read, {frames} frames"
-    return [Finding("contract", "ok", text), *check_episodes(episodes, dataset.contract)]
+    used = dataset.contract
+    text = f"{used.hash} ({used.name}); {len(episodes)} of {len(dataset)} episodes read, {sum(map(len, episodes))} frames"
+    return [Finding("contract", "ok", text), *check_episodes(episodes, used)]
 
 
 def named_contract(name: str) -> Contract:
