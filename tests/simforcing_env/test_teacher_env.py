@@ -108,8 +108,8 @@ def test_snapshot_and_branch_in_contact():
     """The start is beside the block, so pushes touch it; restored and branched futures are exact."""
     env = TeacherVectorEnv(2, chunk=4)
     env.reset(options={"start": ["near-11", "near-12"]})
-    block = np.full((2, 4, 2), 256, np.float32)
-    env.step(block)
+    push = np.full((2, 4, 2), 256, np.float32)
+    env.step(push)
     moment = env.snapshot()
     futures = paths(3, 4, seed=2)
     copies = env.branch(3, index=1)
@@ -123,7 +123,7 @@ def test_snapshot_and_branch_in_contact():
     for k in range(3):
         replay = TeacherVectorEnv(1, chunk=4)
         replay.reset(options={"start": "near-12"})
-        replay.step(block[:1])
+        replay.step(push[:1])
         np.testing.assert_array_equal(replay.step(futures[k : k + 1])[0]["image"][0], branched["image"][k])
 
 
