@@ -28,7 +28,9 @@ def check_dataset(folder: Path, most: int = 40, contract: Contract | None = None
     rows = np.unique(np.linspace(0, len(dataset) - 1, min(most, len(dataset))).astype(int))
     episodes = [dataset[int(row)] for row in rows]
     used = dataset.contract
-    text = f"{used.hash} ({used.name}); {len(episodes)} of {len(dataset)} episodes read, {sum(map(len, episodes))} frames"
+    text = (
+        f"{used.hash} ({used.name}); {len(episodes)} of {len(dataset)} episodes read, {sum(map(len, episodes))} frames"
+    )
     return [Finding("contract", "ok", text), *check_episodes(episodes, used)]
 
 
