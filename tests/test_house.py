@@ -16,6 +16,7 @@ FORBIDDEN = {
     "teachers": {"simforcing_env"},
     "simforcing_env": SIMULATORS,
 }
+ALLOWED = {"simforcing_env/commands/bench_env.py": {"gym_pusht"}}  # measures the stock environment beside ours
 SOURCES = [path for room in FORBIDDEN for path in sorted((ROOT / room).rglob("*.py"))]
 SIZED = SOURCES + [p for folder in ("tests", "examples") for p in sorted((ROOT / folder).rglob("*.py"))]
 
@@ -36,9 +37,9 @@ def imports(path):
 @pytest.mark.parametrize("room", FORBIDDEN)
 def test_imports_go_one_way(room):
     wrong = {
-        str(path.relative_to(ROOT)): sorted(found)
+        name: sorted(found)
         for path in sorted((ROOT / room).rglob("*.py"))
-        if (found := FORBIDDEN[room] & set(imports(path)))
+        if (found := FORBIDDEN[room] & set(imports(path)) - ALLOWED.get(name := str(path.relative_to(ROOT)), set()))
     }
     assert wrong == {}
 

@@ -31,6 +31,7 @@ LABELS = MappingProxyType(
         "fps_k128": "frames/s, batch of 128",
         "branch50x16_s": "time for 50 branches of 16 frames",
         "teacher_fps": "frames/s of `gym_pusht` in the same run",
+        "teacher_env_fps": "frames/s of the true simulator as our environment",
         "import_s": "time of `import simforcing_env`",
         "make_reset_s": "time of `gym.make` and the first reset, fresh process",
         "peak_mb": "peak memory",
