@@ -27,12 +27,16 @@ def frame_noise(
 
     Rows with the same seed and index get the same numbers (branches that share noise draw them once).
     """
-    keys = np.stack([np.broadcast_to(seeds[:, None], frames.shape), frames], axis=-1).reshape(-1, 2)
-    unique, inverse = np.unique(keys, axis=0, return_inverse=True)
-    noise = np.empty((len(unique), prod(shape)), np.float32)
-    for row, (seed, frame) in zip(noise, unique.tolist(), strict=True):
-        frame_generator(seed, frame, step).standard_normal(out=row, dtype=np.float32)
-    return noise[inverse.reshape(-1)].reshape(*frames.shape, *shape)
+    noise = np.empty((frames.size, prod(shape)), np.float32)
+    drawn: dict[tuple[int, int], int] = {}
+    keys = zip(np.repeat(seeds, frames.shape[1]).tolist(), frames.ravel().tolist(), strict=True)
+    for index, (seed, frame) in enumerate(keys):
+        first = drawn.setdefault((seed, frame), index)
+        if first < index:
+            noise[index] = noise[first]
+        else:
+            frame_generator(seed, frame, step).standard_normal(out=noise[index], dtype=np.float32)
+    return noise.reshape(*frames.shape, *shape)
 
 
 def branch_seeds(seed: int, count: int) -> NDArray[np.int64]:
