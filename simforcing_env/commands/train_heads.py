@@ -48,16 +48,16 @@ def run(config: Config) -> None:
     import torch
 
     from simforcing_env.evaluation.head_report import head_errors
+    from simforcing_env.evaluation.loading import open_simulator
     from simforcing_env.evaluation.progress import spending
     from world_model.data.lerobot.reader import read_dataset
     from world_model.heads import OutcomeConfig
     from world_model.heads.calibrate import calibrate
     from world_model.heads.examples import Examples, recorded_examples
     from world_model.heads.training import train_heads
-    from world_model.pretrained import LearnedSimulator
 
     torch.set_num_threads(config.threads)
-    simulator = LearnedSimulator.from_pretrained(config.checkpoint)
+    simulator = open_simulator(config.checkpoint)
     contract, camera = simulator.contract, simulator.contract.cameras[0]
     sets = []
     for folder in (config.dataset, config.held_out):

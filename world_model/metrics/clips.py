@@ -50,14 +50,6 @@ class Clips:
         """True actions ``(B, n, a, A)`` of the generated part."""
         return self.actions[:, self.history - 1 :]
 
-    def by_episode(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Means ``(E, ...)`` of ``(B, ...)`` values over the windows of each episode, which are not independent."""
-        _, index = np.unique(self.episode, return_inverse=True)
-        counts = np.bincount(index).astype(np.float64)
-        total = np.zeros((len(counts), *values.shape[1:]))
-        np.add.at(total, index, values)
-        return total / counts.reshape(-1, *[1] * (values.ndim - 1))
-
     def select(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Clips:
         """The given windows."""
         order = np.flatnonzero(rows) if rows.dtype == bool else rows
@@ -118,3 +110,10 @@ def cut_clips(
         tuple(e.start for _, _, e in pieces),
         tuple(e.behaviour for _, _, e in pieces),
     )
+
+
+def group_means(values: NDArray[np.floating], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Means ``(G,)`` of ``(B,)`` values over each of the groups ``(B,)`` that occur: windows of one episode are
+    not independent of each other, episodes are."""
+    _, index = np.unique(groups, return_inverse=True)
+    return np.bincount(index, weights=values) / np.bincount(index)

@@ -1,0 +1,81 @@
+"""How far the success probability can be trusted, on true frames and on generated frames of the same moments.
+
+Windows of held-out episodes: true history, then 16 (--frames) generated frames under the true actions. Every
+generated frame, and the true frame of the same moment, is judged by the heads; the event is the teacher's truth at
+that moment. So the generated numbers hold the heads' errors and the world model's together. brier_base_rate is the
+Brier score of always saying the base rate. Intervals are over episodes. The false-positive page shows the frames
+that were called a success and were none. Tune on --split validation only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of ``simforcing evaluate calibration``."""
+
+    checkpoint: str = "pusht-nano"
+    """Folder, packaged name or hub id; with heads."""
+    dataset: Path | None = None
+    """LeRobot v3.0 folder of held-out episodes; without it the checkpoint's teacher records them on the spot."""
+    split: Literal["validation", "test"] = "test"
+    """Starts of the episodes that are recorded on the spot."""
+    episodes: int = 400
+    """Episodes, 0 for all of a data set."""
+    near_share: float = 0.75
+    """Share of the recorded episodes with the block pushed about the goal; successes are rare in the others."""
+    clips_per_episode: int = 3
+    """Windows from each episode, at random places that do not overlap."""
+    frames: int = 16
+    """Frames to generate in each."""
+    history: int | None = None
+    """Known frames; by default the checkpoint's."""
+    sampler_steps: int | None = None
+    """Steps of the sampler; by default the checkpoint's."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of the denoiser."""
+    seed: int = 0
+    """Of windows and noise."""
+    json: Path | None = None
+    """Results file; the reliability table goes beside it, plot and pages of mistakes into media/ beside it."""
+    threads: int = 1
+    """CPU threads."""
+
+
+def run(config: Config) -> None:
+    """Record, generate, judge, print, write."""
+    import numpy as np
+    import torch
+    from tqdm import tqdm
+
+    from simforcing_env.evaluation.calibration import calibration_metrics, judged
+    from simforcing_env.evaluation.calibration_files import write_files
+    from simforcing_env.evaluation.episodes import mixed_episodes
+    from simforcing_env.evaluation.loading import open_rollout
+    from simforcing_env.evaluation.outcomes import predict_outcomes
+    from simforcing_env.evaluation.reporting import print_metrics, provenance
+    from world_model.metrics.clips import cut_clips
+    from world_model.results import write_results
+
+    torch.set_num_threads(config.threads)
+    simulator, rollout = open_rollout(config.checkpoint, config.history, config.sampler_steps, config.precision)
+    episodes = mixed_episodes(config.dataset, config.split, config.episodes, config.near_share, simulator.contract)
+    generator = np.random.default_rng(config.seed)
+    clips = cut_clips(episodes, rollout.history, config.frames, config.clips_per_episode, generator)
+    outcomes = predict_outcomes(simulator, rollout, clips, generator, tqdm.write)
+    success = simulator.heads.config.success
+    others = [name for name in simulator.heads.config.events if name != success]
+    metrics = calibration_metrics(judged(outcomes, success), generator)
+    for name in others:
+        found = calibration_metrics(judged(outcomes, name), generator)
+        metrics |= {f"{name}_{key}": found[key] for key in found if key.startswith(("brier", "auroc", "base"))}
+    print_metrics(metrics)
+    if config.json is None:
+        return
+    write_files(config.json, outcomes, [success, *others])
+    write_results(config.json, metrics=metrics, **provenance(simulator, rollout, config.precision, [config.seed]))
+    print(f"written: {config.json}, a table beside it, plot and pages in {config.json.parent / 'media'}")

@@ -1,0 +1,75 @@
+"""Hold the coverage that the heads read from generated frames against the true simulator's.
+
+One window of each episode: true history, then 16 (--frames) generated frames under the true actions. pearson and
+mae compare the coverage read from the last generated frame with the teacher's. Beside them: the heads on the true
+frame of that moment (_true_frames), no change since the last known frame (_copy, told the true coverage there), and
+the parts with true coverage above 0.5 (_near) or a change of more than 0.05 (_changed). Half of the episodes begin
+near the goal. Intervals are over episodes. Tune on --split validation only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of ``simforcing evaluate coverage``."""
+
+    checkpoint: str = "pusht-nano"
+    """Folder, packaged name or hub id; with heads."""
+    dataset: Path | None = None
+    """LeRobot v3.0 folder of held-out episodes; without it the checkpoint's teacher records them on the spot."""
+    split: Literal["validation", "test"] = "test"
+    """Starts of the episodes that are recorded on the spot."""
+    episodes: int = 400
+    """Episodes, one window each; 0 for all of a data set."""
+    near_share: float = 0.5
+    """Share of the recorded episodes with the block pushed about the goal; the others are of every behaviour."""
+    frames: int = 16
+    """Frames to generate."""
+    history: int | None = None
+    """Known frames; by default the checkpoint's."""
+    sampler_steps: int | None = None
+    """Steps of the sampler; by default the checkpoint's."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of the denoiser."""
+    seed: int = 0
+    """Of windows and noise."""
+    json: Path | None = None
+    """Results file; a table as CSV goes beside it and a scatter plot into media/ beside it."""
+    threads: int = 1
+    """CPU threads."""
+
+
+def run(config: Config) -> None:
+    """Record, generate, judge, print, write."""
+    import numpy as np
+    import torch
+    from tqdm import tqdm
+
+    from simforcing_env.evaluation.coverage import coverage_figure, coverage_metrics, coverage_table
+    from simforcing_env.evaluation.episodes import mixed_episodes
+    from simforcing_env.evaluation.loading import open_rollout
+    from simforcing_env.evaluation.outcomes import predict_outcomes
+    from simforcing_env.evaluation.plots import save_figure
+    from simforcing_env.evaluation.reporting import print_metrics, provenance
+    from world_model.metrics.clips import cut_clips
+    from world_model.results import write_results
+
+    torch.set_num_threads(config.threads)
+    simulator, rollout = open_rollout(config.checkpoint, config.history, config.sampler_steps, config.precision)
+    episodes = mixed_episodes(config.dataset, config.split, config.episodes, config.near_share, simulator.contract)
+    generator = np.random.default_rng(config.seed)
+    clips = cut_clips(episodes, rollout.history, config.frames, 1, generator)
+    outcomes = predict_outcomes(simulator, rollout, clips, generator, tqdm.write)
+    metrics = coverage_metrics(outcomes, generator)
+    print_metrics(metrics)
+    if config.json is None:
+        return
+    coverage_table(config.json.with_name(f"{config.json.stem}-starts.csv"), outcomes)
+    save_figure(config.json.parent / "media" / f"{config.json.stem}.png", coverage_figure(outcomes))
+    write_results(config.json, metrics=metrics, **provenance(simulator, rollout, config.precision, [config.seed]))
+    print(f"written: {config.json}, a table beside it, a picture in {config.json.parent / 'media'}")

@@ -1,0 +1,62 @@
+"""Where an evaluation's true episodes come from: a recorded data set, or the true simulator on the spot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from world_model.contract import Contract
+from world_model.data.episode import Episode
+from world_model.errors import InputError
+
+Split = Literal["validation", "test"]
+RECORDED_SEED = 1  # of episodes made on the spot; data sets are collected with seed 0
+NEAR_BEHAVIOURS = ("careful", "towards_goal")  # of the Push-T recorder
+
+
+def true_episodes(
+    dataset: Path | None, split: Split, count: int, contract: Contract, first: int = 0, **options: Any
+) -> list[Episode]:
+    """``count`` episodes of a data set (all for 0), or of the contract's teacher where none is given.
+
+    Recorded ones are numbered from ``first`` on; ``options`` go to the teacher's recorder.
+
+    Raises:
+        ContractError: the episodes follow another contract.
+        InputError: neither a data set nor a teacher for this contract.
+    """
+    if dataset is not None:
+        from world_model.data.lerobot.reader import read_dataset
+
+        data = read_dataset(dataset, contract)
+        return [data[i] for i in range(min(count or len(data), len(data)))]
+    if count < 1:
+        raise InputError(f"{count} episodes cannot be recorded on the spot; ask for at least 1, or give --dataset")
+    from simforcing_env.evaluation.progress import counting
+    from teachers.recording import make_recorder
+
+    recorder = make_recorder(contract.name, split, RECORDED_SEED, {"size": contract.cameras[0].height, **options})
+    contract.require_same(recorder.spec.contract, "the checkpoint", "the teacher")
+    episodes = []
+    with counting(f"recording {split} episodes", count) as step:
+        for index in range(count):
+            episodes.append(recorder.record(first + index))
+            step(index + 1)
+    return episodes
+
+
+def mixed_episodes(
+    dataset: Path | None, split: Split, count: int, near_share: float, contract: Contract
+) -> list[Episode]:
+    """As `true_episodes`; of recorded ones, a share in which the block is pushed about its goal.
+
+    Raises:
+        InputError: a share outside [0, 1].
+    """
+    if not 0 <= near_share <= 1:
+        raise InputError(f"near_share is {near_share:g} but must be a share from 0 to 1; correct it")
+    near = 0 if dataset is not None else round(near_share * count)
+    found = true_episodes(dataset, split, count - near, contract) if count > near or dataset else []
+    return found + (
+        true_episodes(None, split, near, contract, count - near, behaviours=NEAR_BEHAVIOURS) if near else []
+    )

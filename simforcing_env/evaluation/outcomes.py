@@ -1,0 +1,76 @@
+"""What the heads say about generated frames and about the true frames of the same moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from world_model.errors import InputError
+from world_model.interface import Heads
+from world_model.metrics.clips import Clips
+from world_model.metrics.rollouts import generate
+from world_model.pretrained import LearnedSimulator
+from world_model.rollout import Rollout
+
+_BATCH = 512
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Heads' values ``(B, n)`` by label, on generated and on true frames, with the truth."""
+
+    clips: Clips
+    frames: NDArray[np.uint8]  # (B, n, H, W, 3) generated
+    generated: dict[str, Array]
+    on_truth: dict[str, Array]
+    truth: dict[str, Array]
+    before: dict[str, Array]  # (B,) truth at the last known frame
+
+
+def predict_outcomes(
+    simulator: LearnedSimulator,
+    rollout: Rollout,
+    clips: Clips,
+    generator: np.random.Generator,
+    stage: Callable[[str], None] = lambda name: None,
+) -> Outcomes:
+    """Generate every clip under its true actions and let the heads judge both kinds of frames.
+
+    Raises:
+        InputError: the checkpoint has no heads, or the clips lack a label of theirs.
+    """
+    heads: Any = simulator.heads
+    if heads is None:
+        raise InputError(f"checkpoint {simulator.hash} has no heads; train them with: simforcing train heads")
+    missing = [name for name in heads.labels if name not in clips.labels]
+    if missing:
+        raise InputError(
+            f"the heads predict {missing[0]!r}, which the episodes do not hold; record them with this label"
+        )
+    stage("generating")
+    made = generate(rollout, clips, clips.future, generator.integers(0, 2**31, len(clips)))
+    stage("judging")
+    h = clips.history
+    proprio = torch.from_numpy(simulator.contract.normalize_proprio(clips.proprio[:, h:]))
+    with torch.inference_mode():
+        latents = torch.cat([simulator.codec.encode(torch.from_numpy(f)[None]) for f in clips.truth])
+        generated = _values(heads, made.latents, made.normalized_proprio)
+        on_truth = _values(heads, latents, proprio)
+    truth = {name: clips.labels[name][:, h:].astype(np.float64) for name in heads.labels}
+    before = {name: clips.labels[name][:, h - 1].astype(np.float64) for name in heads.labels}
+    return Outcomes(clips, made.frames, generated, on_truth, truth, before)
+
+
+def _values(heads: Heads, latents: Tensor, proprio: Tensor) -> dict[str, Array]:
+    """``(B, n, C, U, V)`` and ``(B, n, P)`` to ``(B, n)`` for each label."""
+    batch, length = latents.shape[:2]
+    pairs = zip(*(torch.split(x.flatten(0, 1), _BATCH) for x in (latents, proprio)), strict=True)
+    values = torch.cat([heads.outcome(z, p).values for z, p in pairs]).double().numpy()
+    return {name: values[:, i].reshape(batch, length) for i, name in enumerate(heads.labels)}

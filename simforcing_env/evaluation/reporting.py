@@ -1,0 +1,34 @@
+"""What every evaluation prints and writes about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from world_model.pretrained import LearnedSimulator
+from world_model.results import Metric, describe_device, this_command
+from world_model.rollout import Rollout
+
+
+def provenance(
+    simulator: LearnedSimulator, rollout: Rollout, precision: str, seeds: Sequence[int | str]
+) -> dict[str, Any]:
+    """The arguments of `write_results` other than path and metrics."""
+    return {
+        "command": this_command(),
+        "checkpoint": simulator.hash,
+        "contract": simulator.contract.hash,
+        "device": describe_device("cpu", precision),
+        "sampler_steps": rollout.sampler.steps,
+        "seeds": seeds,
+    }
+
+
+def print_metrics(metrics: Mapping[str, Metric]) -> None:
+    """One line each: value, 95 % interval, n, unit."""
+    from simforcing_env.commands.tables import show
+
+    for name, metric in metrics.items():
+        interval = "" if metric.low is None or metric.high is None else f"[{show(metric.low)}, {show(metric.high)}]"
+        count = "" if metric.n is None else f"n {metric.n}"
+        print(f"{name:24} {show(metric.value):>8} {metric.unit:8} {interval:20} {count}".rstrip())  # noqa: T201

@@ -1,0 +1,107 @@
+"""Generated frames held against held-out true ones: pixels, poses and action following, clip by clip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simforcing_env.evaluation.baselines import constant_velocity, copy_last, extrapolated, true_poses
+from simforcing_env.evaluation.pose_reader import PoseReader
+from world_model.contract import Contract
+from world_model.metrics.clips import Clips
+from world_model.metrics.image import psnr, ssim
+from world_model.metrics.lpips import Lpips
+from world_model.metrics.poses import angle_error, position_error
+from world_model.metrics.rollouts import SHIFTS, generate, shifted_actions, shuffled_actions
+from world_model.rollout import Rollout
+
+MOVING_PX, MOVING_DEG = 4.0, 2.0  # block displacement by a frame from which a clip counts as moving
+UNREADABLE_PX = 6.0  # misfit of the reader above which a frame shows no rigid T; true frames stay below 4
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class VideoReport:
+    """Everything measured, ``(B, n)`` by clip and generated frame unless said otherwise."""
+
+    clips: Clips
+    frames: NDArray[np.uint8]  # (B, n, H, W, 3) generated
+    curves: dict[str, Array]
+    at_horizon: dict[str, dict[int, Array]]  # (B,) each; too slow for every frame
+    moving: NDArray[np.bool_]  # (B, n) the block lies elsewhere than in the last known frame
+
+
+def evaluate_video(
+    rollout: Rollout,
+    clips: Clips,
+    reader: PoseReader,
+    lpips: Lpips | None,
+    horizons: Sequence[int],
+    generator: np.random.Generator,
+    stage: Callable[[str], None] = lambda name: None,
+) -> VideoReport:
+    """Generate each clip open-loop with its own, other and shifted actions, and measure; ``stage`` is told each step.
+
+    Raises:
+        InputError: no recorded state, one known frame only, or clips from too few episodes.
+    """
+    truth, poses = clips.truth, true_poses(clips)
+    seeds = generator.integers(0, 2**31, len(clips))
+    stage("generating")
+    made = generate(rollout, clips, clips.future, seeds)
+    curves = {"psnr": psnr(made.frames, truth), "psnr_copy": psnr(copy_last(clips), truth)}
+    stage("drawing the constant-velocity baseline")
+    velocity = constant_velocity(clips)
+    curves["psnr_velocity"] = psnr(velocity, truth)
+    stage("reading poses")
+    future = poses[:, clips.history :]
+    curves |= _pose_errors(reader, made.frames, future) | _pose_errors(reader, truth, future, "reader_")
+    curves["proprio_px"] = position_error(made.proprio, future[..., :2])
+    still = np.broadcast_to(poses[:, clips.history - 1 : clips.history], future.shape)
+    for name, guess in (("copy", still), ("velocity", extrapolated(clips))):
+        curves |= {f"{k}_{name}": v for k, v in _distances(guess, future).items()}
+    others = {"shuffled": shuffled_actions(clips, generator), "zero": hold_actions(clips, rollout.contract)}
+    others |= {f"shift{shift:+d}": shifted_actions(clips, shift) for shift in SHIFTS if shift}
+    for name, actions in others.items():
+        stage(f"generating with {name} actions")
+        curves[f"psnr_{name}"] = psnr(generate(rollout, clips, actions, seeds).frames, truth)
+    stage("comparing pictures")
+    measures: dict[str, Callable[[NDArray[np.uint8], NDArray[np.uint8]], Array]] = {"ssim": ssim}
+    if lpips is not None:
+        measures["lpips"] = lpips.distance
+    at_horizon = {}
+    for name, measure in measures.items():
+        for suffix, frames in (("", made.frames), ("_copy", copy_last(clips)), ("_velocity", velocity)):
+            at_horizon[f"{name}{suffix}"] = {k: measure(frames[:, k - 1], truth[:, k - 1]) for k in horizons}
+    moved = (curves["block_px_copy"] > MOVING_PX) | (curves["block_deg_copy"] > MOVING_DEG)
+    return VideoReport(clips, made.frames, curves, at_horizon, moved)
+
+
+def hold_actions(clips: Clips, contract: Contract) -> NDArray[np.float32]:
+    """Actions ``(B, n, a, A)`` that ask for no motion: relative ones are zero, absolute ones the last known position.
+
+    Absolute action ``i`` is the target of proprio ``i``, as in Push-T.
+    """
+    relative = np.array([d.kind == "relative" for d in contract.actions])
+    held = np.where(relative, 0.0, clips.proprio[:, clips.history - 1, : contract.action_dim])
+    low, high = contract.action_bounds()
+    return np.broadcast_to(held.clip(low, high)[:, None, None], clips.future.shape).astype(np.float32)
+
+
+def _pose_errors(reader: PoseReader, frames: NDArray[np.uint8], poses: Array, prefix: str = "") -> dict[str, Array]:
+    batch, length = frames.shape[:2]
+    read = reader.read(np.ascontiguousarray(frames.reshape(-1, *frames.shape[2:])))
+    found = np.concatenate([read.agent, read.block, read.angle[:, None]], 1).reshape(batch, length, 5)
+    errors = {f"{prefix}{k}": v for k, v in _distances(found, poses).items()}
+    return {**errors, f"{prefix}misfit": read.misfit.reshape(batch, length)}
+
+
+def _distances(found: Array, poses: Array) -> dict[str, Array]:
+    return {
+        "agent_px": position_error(found[..., :2], poses[..., :2]),
+        "block_px": position_error(found[..., 2:4], poses[..., 2:4]),
+        "block_deg": angle_error(found[..., 4], poses[..., 4]),
+    }
