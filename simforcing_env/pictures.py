@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 Picture = NDArray[np.uint8]  # (H, W, 3) RGB
 
 
-def caption(text: str, width: int, height: int = 18, bold: bool = False) -> Picture:
+def caption(text: str, width: int, height: int = 18) -> Picture:
     """One line of dark text on white, ``(height, width, 3)``; what does not fit is cut off."""
     from PIL import Image, ImageDraw, ImageFont
 
     image = Image.new("RGB", (width, height), "white")
     place = (4, (height - 12) // 2)
-    ImageDraw.Draw(image).text(place, text, fill="black", font=ImageFont.load_default(12), stroke_width=int(bold) / 3)
+    ImageDraw.Draw(image).text(place, text, fill="black", font=ImageFont.load_default(12))
     return np.asarray(image)
 
 

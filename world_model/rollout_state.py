@@ -37,6 +37,8 @@ class RolloutState:
     @staticmethod
     def concatenate(states: list[RolloutState]) -> RolloutState:
         """Rows of several states after one another; histories must have one length."""
+        if len(states) == 1:
+            return states[0]
         histories = [s.history for s in states]
         joined = History(*(torch.cat([getattr(h, f.name) for h in histories]) for f in fields(History)))
         return RolloutState(joined, torch.cat([s.seeds for s in states]), torch.cat([s.frames for s in states]))

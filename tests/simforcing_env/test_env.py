@@ -1,5 +1,8 @@
 """The single form under Gymnasium's own checkers."""
 
+import hashlib
+import subprocess
+import sys
 import warnings
 
 import gymnasium as gym
@@ -56,6 +59,29 @@ def test_make_and_make_vec_agree(tiny_id):
         assert set(info) == {key for key in infos if not key.startswith("_")}
     assert isinstance(reward, float)
     assert isinstance(terminated, bool)
+
+
+CHILD = """
+import hashlib
+import numpy as np
+from simforcing_env import WorldModelEnv
+from tests.world_model.tiny import tiny_simulator
+
+env = WorldModelEnv(checkpoint=tiny_simulator(), chunk=4)
+env.reset(seed=12)
+for chunk in np.random.default_rng(0).uniform(0, 70, (3, 4, 2)).astype(np.float32):
+    image = env.step(chunk)[0]["image"]
+print(hashlib.sha256(image.tobytes()).hexdigest())
+"""
+
+
+def test_the_same_seed_is_the_same_episode_in_every_process(make_single, root):
+    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, cwd=root, timeout=60)
+    env = make_single(chunk=4)
+    env.reset(seed=12)
+    for chunk in np.random.default_rng(0).uniform(0, 70, (3, 4, 2)).astype(np.float32):
+        image = env.step(chunk)[0]["image"]
+    assert done.stdout.strip() == hashlib.sha256(image.tobytes()).hexdigest(), done.stderr
 
 
 def test_infos_of_one_environment(make_single):
