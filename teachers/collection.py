@@ -28,8 +28,6 @@ from world_model.data.lerobot.shard import PARTS, ShardWriter
 from world_model.data.lerobot.writer import DatasetWriter, write_text
 from world_model.errors import DataError, InputError, SimforcingError
 
-EPISODES_PER_SHARD = 32
-
 
 @dataclass(frozen=True)
 class Job:
@@ -41,7 +39,9 @@ class Job:
     frames: int
     """At least so many frames; the last episode is whole."""
     options: Mapping[str, Any]
-    """Fields of the teacher's configuration."""
+    """Settings of the teacher's recorder."""
+    episodes_per_shard: int = 32
+    """Episodes in a file; a kill costs at most a file per worker."""
 
     def recorder(self) -> Recorder:
         return make_recorder(self.teacher, self.split, self.seed, self.options)
@@ -72,8 +72,9 @@ def collect(job: Job, out: Path, workers: int, progress: Callable[[int, int], No
         raise InputError(f"collect needs at least 1 frame and 1 worker, not {job.frames} and {workers}; raise them")
     with _alone(out):
         recorder = job.recorder()
-        _claim(out, {"teacher": job.teacher, "frames": job.frames, **recorder.describe()})
-        shards, total = plan_shards(recorder, job.frames)
+        settings = {"teacher": job.teacher, "frames": job.frames, "episodes_per_shard": job.episodes_per_shard}
+        _claim(out, {**settings, **recorder.describe()})
+        shards, total = plan_shards(recorder, job.frames, job.episodes_per_shard)
         writer, staging = DatasetWriter(out, recorder.spec), out / ".staging"
         _clean(staging, writer.shards)
         progress(writer.frames, total)
@@ -87,13 +88,13 @@ def collect(job: Job, out: Path, workers: int, progress: Callable[[int, int], No
         shutil.rmtree(staging)
 
 
-def plan_shards(recorder: Recorder, frames: int) -> tuple[list[Shard], int]:
+def plan_shards(recorder: Recorder, frames: int, episodes_per_shard: int) -> tuple[list[Shard], int]:
     """Shards that hold at least ``frames`` frames, and how many they hold."""
     shards: list[Shard] = []
     episode, index = 0, 0
     while index < frames:
         first_episode, first_index = episode, index
-        while index < frames and episode < first_episode + EPISODES_PER_SHARD:
+        while index < frames and episode < first_episode + episodes_per_shard:
             index += recorder.length(episode)
             episode += 1
         shards.append(Shard(len(shards), first_episode, episode, first_index))
@@ -152,7 +153,12 @@ def _record(staging: Path, shard: Shard) -> None:
     with ShardWriter(temporary, _worker_recorder.spec, shard.number, shard.first_episode, shard.first_index) as writer:
         for index in range(shard.first_episode, shard.last_episode):
             writer.add(_worker_recorder.record(index))
-    temporary.rename(staged(staging, shard.number))
+    try:
+        temporary.rename(staged(staging, shard.number))
+    except OSError:  # a worker of a killed run has just put the same shard there
+        if not staged(staging, shard.number).is_dir():
+            raise
+        shutil.rmtree(temporary)
 
 
 def _claim(out: Path, description: dict[str, Any]) -> None:

@@ -6,10 +6,9 @@ from typing import Literal, get_args
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
-
 import pygame
 from gym_pusht.envs.pymunk_override import DrawOptions
+from numpy.typing import NDArray
 
 from teachers.pusht.contract import ARENA
 from teachers.pusht.physics import Pose, PushTWorld

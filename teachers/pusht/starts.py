@@ -19,8 +19,7 @@ from teachers.pusht.scoring import CENTRE, outline
 from world_model.errors import InputError
 
 Kind = Literal["seed", "near", "human"]
-Split = Literal["train", "validation", "test"]
-SEEDS: dict[str, tuple[int, int]] = {  # fixed once: a start belongs to one split for ever
+SEEDS = {  # fixed once: a start belongs to one split for ever
     "train": (0, 800_000),
     "validation": (800_000, 900_000),
     "test": (900_000, 1_000_000),
@@ -49,14 +48,6 @@ def parse_start(name: str) -> Start:
     if not fits or not all(n.isascii() and n.isdigit() for n in numbers):
         raise InputError(f"start {name!r} is unknown; use 'seed-N', 'near-N', 'human-N' or 'human-N-STEP'")
     return Start(kind, *map(int, numbers))  # type: ignore[arg-type]
-
-
-def split_of(seed: int) -> Split:
-    """Split that a seed of "seed-" and "near-" starts belongs to; beyond the last range it is test."""
-    for name, (_, end) in SEEDS.items():
-        if seed < end:
-            return name  # type: ignore[return-value]
-    return "test"
 
 
 def near_goal(seed: int, goal: Pose) -> PushTState:

@@ -67,6 +67,7 @@ class VideoReader:
                 f"video {path} cannot be opened ({error}); it is cut off or damaged, copy it again"
             ) from error
         self._stream.thread_count = 1  # small frames: threads cost more than they give
+        self._stream.codec_context.options = {"err_detect": "explode"}  # else damage is painted over silently
         rate, base = self._stream.average_rate, self._stream.time_base
         if rate is None or base is None:
             raise DataError(f"video {path} has no frame rate; it is damaged, copy it again")
