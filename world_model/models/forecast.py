@@ -1,6 +1,6 @@
 """Where things will be one frame on: proprio and, where it is recorded, the teacher's state.
 
-Reading and foreseeing are two networks. The reader finds the state in the features of frames; the foreseer maps
+Reading and foreseeing are two networks. The reader finds key points in the features of frames; the foreseer maps
 (state, condition) to the next proprio and state, sees no pixels, and can therefore be trained on many long unrolled
 sequences for the price of a few frames.
 """
@@ -22,12 +22,14 @@ STEP_SCALE = 0.02
 
 @dataclass(frozen=True)
 class ForecastConfig:
-    """Sizes; ``relative`` pairs (proprio dimension, state dimension) of one quantity, e.g. hand and object x."""
+    """Sizes. The state is (x, y) pairs of key points in the picture, each from -1 to 1 from edge to edge.
+
+    ``relative`` pairs (proprio dimension, state dimension) of one quantity, e.g. hand and object x.
+    """
 
     state_dim: int = 0
     relative: tuple[tuple[int, int], ...] = ()
     octaves: int = 3
-    read_hidden: int = 384
     hidden: int = 512
     layers: int = 3
 
@@ -54,18 +56,33 @@ class ForecastTarget(Protocol):
     def next_state(self) -> Tensor | None: ...
 
 
-class StateReader(nn.Module):
-    """State ``(B, S)`` from deep features ``(B, C, U, V)``."""
+class PointReader(nn.Module):
+    """State ``(B, S)`` from feature maps at two scales: S / 2 key points, (x, y) from edge to edge of the picture.
 
-    def __init__(self, config: ForecastConfig, channels: int, grid: tuple[int, int]) -> None:
+    Each point is a softmax-weighted mean of cells plus learned offsets, so that a place below a cell's size is read
+    from the first minutes on; a dense layer over all cells takes many times as many pictures to learn it.
+    """
+
+    centres: Tensor
+
+    def __init__(self, config: ForecastConfig, fine: int, coarse: int, grid: tuple[int, int]) -> None:
         super().__init__()
-        self.squeeze = nn.Conv2d(channels, 24, 1)
-        self.hidden = nn.Linear(24 * grid[0] * grid[1], config.read_hidden)
-        self.out = nn.Linear(config.read_hidden, config.state_dim)
+        self.points = config.state_dim // 2
+        self.from_fine = nn.Conv2d(fine, 3 * self.points, 1)
+        self.from_coarse = nn.Conv2d(coarse, 3 * self.points, 1)
+        rows = (torch.arange(grid[0]) + 0.5) / grid[0] * 2 - 1
+        columns = (torch.arange(grid[1]) + 0.5) / grid[1] * 2 - 1
+        y, x = torch.meshgrid(rows, columns, indexing="ij")
+        self.register_buffer("centres", torch.stack([x, y], dim=-1).flatten(0, 1), persistent=False)  # (U V, 2)
+        self.cell = 2 / max(grid)
 
-    def forward(self, features: Tensor) -> Tensor:
-        read = F.silu(self.squeeze(features)).flatten(1)
-        return self.out(F.silu(self.hidden(read))).float()
+    def forward(self, fine: Tensor, coarse: Tensor) -> Tensor:
+        """``fine`` ``(B, C, U, V)``, ``coarse`` ``(B, C', U / 2, V / 2)``."""
+        maps = self.from_fine(F.silu(fine)) + F.interpolate(self.from_coarse(F.silu(coarse)), scale_factor=2.0)
+        scores, *offsets = maps.float().flatten(2).split(self.points, dim=1)  # (B, K, U V) each
+        weight = scores.softmax(dim=-1)
+        places = self.centres + self.cell * torch.stack(offsets, dim=-1)  # (B, K, U V, 2)
+        return (weight[..., None] * places).sum(dim=2).flatten(1)
 
 
 class Foreseer(nn.Module):

@@ -24,7 +24,7 @@ from world_model.models.forecast import (
     Forecast,
     ForecastConfig,
     Foreseer,
-    StateReader,
+    PointReader,
     forecast_loss,
     step_error,
 )
@@ -76,7 +76,6 @@ class NextFrameNet(nn.Module):
         super().__init__()
         self.config = config
         width, deep, dim, channels = config.width, config.deep_width, config.condition_dim, config.latent_channels
-        half = (config.grid[0] // 2, config.grid[1] // 2)
         self.step = StepCondition(config.step, dim)
         # encoder
         self.encode_map = ConditionMap(dim, width, width, config.grid)
@@ -86,7 +85,7 @@ class NextFrameNet(nn.Module):
         self.encode_deep = nn.ModuleList(FilmResBlock(deep, dim) for _ in range(config.deep_blocks))
         self.encode_attention = SpatialAttention(deep, config.heads)
         state_dim = config.forecast.state_dim
-        self.reader = StateReader(config.forecast, deep, half) if state_dim else None
+        self.reader = PointReader(config.forecast, width, deep, config.grid) if state_dim else None
         self.foreseer = Foreseer(config.forecast, dim, config.step.proprio_dim)
         # denoiser
         self.noise_level = TimestepEmbedding(dim)
@@ -114,7 +113,7 @@ class NextFrameNet(nn.Module):
             deep = block(deep, condition)
         deep = self.encode_attention(deep)
         proprio = history.proprio[:, -1]
-        now = proprio.new_zeros(len(proprio), 0) if self.reader is None else self.reader(deep)
+        now = proprio.new_zeros(len(proprio), 0) if self.reader is None else self.reader(features, deep)
         forecast = Forecast(now, *self.foreseer(condition, proprio, now.detach()))
         return Context(history, features, deep, condition, forecast)
 
@@ -253,7 +252,7 @@ def _limit_gradient(x: Tensor, steps: int) -> Tensor:
     """
     own = 1 / (STEP_SCALE * x.numel() * steps)
     x = x.clone()
-    x.register_hook(lambda g: g.clamp(-3 * own, 3 * own))
+    x.register_hook(lambda g: g.clamp(-3 * own, 3 * own))  # type: ignore[no-untyped-call]
     return x
 
 

@@ -11,7 +11,7 @@ from world_model.training.windows import StateEncoding, WindowConfig
 class OptimConfig:
     """AdamW with warm-up, cosine decay, clipping and a moving average of the weights."""
 
-    learning_rate: float = 5e-4
+    learning_rate: float = 8e-4
     """More than about 1e-3 gets stuck at copying the last frame."""
     final_rate: float = 0.02
     """Learning rate at the end, as a part of ``learning_rate``."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from world_model.errors import InputError
 from world_model.training.config import TrainConfig
-from world_model.training.windows import StateEncoding, WindowConfig
+from world_model.training.windows import PlanarBody, StateEncoding, WindowConfig
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,9 @@ class Recipe:
     """Clean frames a rollout keeps."""
 
 
-PUSHT_STATE = StateEncoding(linear=((0, 0.0, 512.0), (1, 0.0, 512.0)), angles=(2,))
-"""Block x, y in px and its angle."""
+_BLOCK = PlanarBody(x=0, y=1, angle=2, points=((-60.0, 15.0), (60.0, 15.0), (0.0, 120.0)))
+PUSHT_STATE = StateEncoding(bodies=(_BLOCK,), low=0.0, high=512.0)
+"""The two ends of the T's bar and the end of its stem, in px."""
 
 _PAIRS = ((0, 0), (1, 1))
 _STEP = {"action_dim": 2, "proprio_dim": 2, "history": 3, "relative": _PAIRS}
@@ -33,7 +34,7 @@ _FRAME = {"action_dim": 2, "proprio_dim": 2, "relative": _PAIRS}
 _GRID = {"latent_channels": 24, "grid": (16, 16)}
 _CONV = {"kind": "next_frame", "step": _STEP, **_GRID, "width": 64, "deep_width": 128}
 _TRANSFORMER = {"kind": "transformer", "condition": _FRAME, **_GRID, "depth": 8, "dim": 192, "heads": 6}
-_FORECAST = {"state_dim": 4, "relative": _PAIRS}
+_FORECAST = {"state_dim": 6, "relative": tuple((axis, 2 * point + axis) for point in range(3) for axis in (0, 1))}
 _STUDY = {"rollout": 0.0}
 
 
@@ -47,7 +48,7 @@ RECIPES: dict[str, Recipe] = {
         TrainConfig(
             model={**_CONV, "forecast": _FORECAST, "rollout": 0.5},
             state=PUSHT_STATE,
-            sequences=256,
+            sequences=128,
             windows=WindowConfig(length=7, history=3),
             steps=60_000,
         )
@@ -57,7 +58,7 @@ RECIPES: dict[str, Recipe] = {
     "pusht-form-b": _study({**_TRANSFORMER, "order": "causal", "context_frames": 6}, batch=8),
     "pusht-form-c": _study({**_TRANSFORMER, "order": "causal", "context_frames": 6, "stem": "conv"}, batch=8),
     "pusht-form-d": _study({**_CONV, **_STUDY}),
-    "pusht-form-e": _study({**_CONV, **_STUDY, "forecast": _FORECAST}, sequences=256),
+    "pusht-form-e": _study({**_CONV, **_STUDY, "forecast": _FORECAST}, sequences=128),
 }
 
 

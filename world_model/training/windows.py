@@ -18,25 +18,40 @@ from world_model.interface import Clip, Codec
 
 
 @dataclass(frozen=True)
-class StateEncoding:
-    """Which columns of the teacher's state are a training target, and how they become numbers about [-1, 1].
+class PlanarBody:
+    """A rigid body in the plane of the picture: columns of its pose in the teacher's state, and points on it."""
 
-    ``linear`` holds (column, low, high); an entry of ``angles`` is a column in radians that becomes cos and sin.
+    x: int
+    y: int
+    angle: int
+    points: tuple[tuple[float, float], ...]
+    """In the body's own axes, in the unit of x and y."""
+
+
+@dataclass(frozen=True)
+class StateEncoding:
+    """How the teacher's state becomes a training target: key points of its bodies in the picture.
+
+    ``low`` and ``high`` are the coordinates of the picture's edges; they become -1 and 1.
     """
 
-    linear: tuple[tuple[int, float, float], ...] = ()
-    angles: tuple[int, ...] = ()
+    bodies: tuple[PlanarBody, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
 
     @property
     def dim(self) -> int:
-        return len(self.linear) + 2 * len(self.angles)
+        return 2 * sum(len(b.points) for b in self.bodies)
 
     def encode(self, state: NDArray[np.floating]) -> NDArray[np.float32]:
-        """``(..., columns)`` to ``(..., dim)``."""
-        columns = [(state[..., c] - low) / (high - low) * 2 - 1 for c, low, high in self.linear]
-        for column in self.angles:
-            columns += [np.cos(state[..., column]), np.sin(state[..., column])]
-        return np.stack(columns, axis=-1).astype(np.float32)
+        """``(..., columns)`` to ``(..., dim)``: x, y of each point in turn."""
+        columns = []
+        for body in self.bodies:
+            cos, sin = np.cos(state[..., body.angle]), np.sin(state[..., body.angle])
+            for px, py in body.points:
+                columns.append(state[..., body.x] + cos * px - sin * py)
+                columns.append(state[..., body.y] + sin * px + cos * py)
+        return ((np.stack(columns, axis=-1) - self.low) / (self.high - self.low) * 2 - 1).astype(np.float32)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from world_model.models import MODELS
 from world_model.registry import build
 from world_model.training.config import OptimConfig, TrainConfig
 from world_model.training.trainer import Trainer
-from world_model.training.windows import StateEncoding, WindowConfig, Windows
+from world_model.training.windows import PlanarBody, StateEncoding, WindowConfig, Windows
 
 MODEL = {
     "kind": "next_frame",
@@ -27,7 +27,7 @@ MODEL = {
     "condition_dim": 32,
     "forecast": {"state_dim": 2, "hidden": 32},
 }
-STATE = StateEncoding(linear=((0, 0.0, 100.0), (1, 0.0, 100.0)))
+STATE = StateEncoding(bodies=(PlanarBody(0, 1, 2, ((0.0, 0.0),)),), low=0.0, high=100.0)
 
 
 def episodes(count: int = 6, length: int = 24, seed: int = 0) -> list[Episode]:
@@ -41,7 +41,7 @@ def episode(rng: np.random.Generator, length: int) -> Episode:
     for frame, (x, y) in zip(frames, places, strict=True):
         row, column = int(y / 100 * 12), int(x / 100 * 12)
         frame[row : row + 4, column : column + 4] = 255
-    return Episode(frames=frames, proprio=places, actions=places[1:, None], state=places)
+    return Episode(frames=frames, proprio=places, actions=places[1:, None], state=np.pad(places, ((0, 0), (0, 1))))
 
 
 def trainer(out: Path, export: object = None, **changes: object) -> Trainer:

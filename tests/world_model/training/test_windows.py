@@ -10,7 +10,7 @@ from tests.world_model.tiny import tiny_contract
 from tests.world_model.training.moving_square import STATE, episodes
 from world_model.data.episode import Episode
 from world_model.errors import DataError
-from world_model.training.windows import StateEncoding, WindowConfig, Windows
+from world_model.training.windows import PlanarBody, StateEncoding, WindowConfig, Windows
 
 
 def windows(length: int = 4, history: int = 2, count: int = 3) -> Windows:
@@ -52,10 +52,12 @@ def test_resting_windows_are_drawn_less() -> None:
     assert abs(share - 0.2) < 0.02
 
 
-def test_angles_become_cos_and_sin() -> None:
-    encoding = StateEncoding(linear=((0, 0.0, 10.0),), angles=(1,))
-    assert encoding.dim == 3
-    np.testing.assert_allclose(encoding.encode(np.array([[5.0, np.pi / 2]])), [[0.0, 0.0, 1.0]], atol=1e-7)
+def test_points_of_a_turned_body() -> None:
+    """A body at (5, 5) turned by a quarter: its point (2, 0) stands at (5, 7)."""
+    encoding = StateEncoding((PlanarBody(0, 1, 2, ((0.0, 0.0), (2.0, 0.0))),), low=0.0, high=10.0)
+    assert encoding.dim == 4
+    points = encoding.encode(np.array([[5.0, 5.0, np.pi / 2]]))
+    np.testing.assert_allclose(points, [[0.0, 0.0, 0.0, 0.4]], atol=1e-6)
 
 
 def test_too_short_episodes_and_missing_state() -> None:
