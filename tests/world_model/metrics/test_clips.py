@@ -1,0 +1,78 @@
+"""Windows, their grouping, and actions that are swapped or shifted."""
+
+import numpy as np
+import pytest
+
+from world_model.data.episode import Episode
+from world_model.errors import DataError, InputError
+from world_model.metrics.clips import cut_clips, group_means
+from world_model.metrics.resampling import grouped_interval
+from world_model.metrics.rollouts import shifted_actions, shuffled_actions
+
+
+def episode(number, length):
+    """Frames, proprio and actions that tell their episode and row."""
+    rows = np.arange(length, dtype=np.float32)
+    frames = np.zeros((length, 4, 4, 3), np.uint8)
+    frames[:, 0, 0, 0], frames[:, 0, 0, 1] = number, rows
+    both = np.stack([np.full(length, number, np.float32), rows], 1)
+    return Episode(frames, both, both[:-1, None], both.astype(np.float64), {"row": rows}, f"seed-{number}")
+
+
+def test_windows_lie_in_their_episode_and_share_no_generated_frame():
+    episodes = [episode(0, 40), episode(1, 7), episode(2, 19)]
+    for seed in range(20):
+        clips = cut_clips(episodes, 3, 8, 3, np.random.default_rng(seed))
+        assert clips.episode.tolist() == [0, 0, 0, 2, 2]  # the second one is too short, the third has room for two
+        assert clips.horizon == 8
+        assert clips.start == ("seed-0",) * 3 + ("seed-2",) * 2
+        for i in range(len(clips)):
+            rows = clips.first[i] + np.arange(11)
+            np.testing.assert_array_equal(clips.frames[i, :, 0, 0, 1], rows)
+            np.testing.assert_array_equal(clips.proprio[i, :, 1], rows)
+            np.testing.assert_array_equal(clips.actions[i, :, 0, 1], rows[:-1])
+            np.testing.assert_array_equal(clips.labels["row"][i], rows)
+            np.testing.assert_array_equal(clips.last[i, 0, 0, 0, 1], rows[2])
+            np.testing.assert_array_equal(clips.future[i, :, 0, 1], rows[2:-1])
+        assert (np.diff(clips.first[:3]) >= 8).all()
+
+
+def test_episodes_that_are_all_too_short_are_refused():
+    with pytest.raises(DataError, match="11 frames"):
+        cut_clips([episode(0, 10)], 3, 8, 1, np.random.default_rng(0))
+
+
+def test_select_keeps_rows_together():
+    clips = cut_clips([episode(0, 40), episode(2, 30)], 3, 8, 2, np.random.default_rng(0))
+    chosen = clips.select(np.array([False, True, False, True]))
+    assert chosen.episode.tolist() == [0, 1]
+    np.testing.assert_array_equal(chosen.first, clips.first[[1, 3]])
+    np.testing.assert_array_equal(chosen.frames, clips.frames[[1, 3]])
+
+
+def test_swapped_actions_come_whole_from_other_episodes():
+    episodes = [episode(n, 60) for n in range(5)]
+    clips = cut_clips(episodes, 2, 10, 3, np.random.default_rng(0))
+    for seed in range(20):
+        swapped = shuffled_actions(clips, np.random.default_rng(seed))
+        assert (swapped[:, 0, 0, 0] != clips.episode).all()
+        assert (np.diff(swapped[:, :, 0, 1], axis=1) == 1).all()
+        assert sorted(swapped[:, 0, 0, 0]) == sorted(clips.episode)
+    with pytest.raises(InputError, match="one episode"):
+        shuffled_actions(cut_clips(episodes[:1], 2, 10, 3, np.random.default_rng(0)), np.random.default_rng(0))
+
+
+def test_shifted_actions():
+    clips = cut_clips([episode(0, 11)], 3, 8, 1, np.random.default_rng(0))
+    rows = {s: shifted_actions(clips, s)[0, :, 0, 1].tolist() for s in (-1, 0, 1)}
+    assert rows == {-1: [1, 2, 3, 4, 5, 6, 7, 8], 0: [2, 3, 4, 5, 6, 7, 8, 9], 1: [3, 4, 5, 6, 7, 8, 9, 9]}
+
+
+def test_group_means_and_the_interval_over_groups():
+    values, groups = np.array([1.0, 3.0, 10.0]), np.array([7, 7, 9])
+    np.testing.assert_allclose(group_means(values, groups), [2, 10])
+    low, high = grouped_interval(lambda rows: float(values[rows].mean()), groups, np.random.default_rng(0), 500)
+    # Draws: (7, 7) gives 2, (9, 9) gives 10, one of each gives 14 / 3.
+    assert (low, high) == (2.0, 10.0)
+    assert grouped_interval(lambda rows: 1.0, groups[:2], np.random.default_rng(0)) == (None, None)
+    assert grouped_interval(lambda rows: None, groups, np.random.default_rng(0)) == (None, None)
