@@ -9,7 +9,7 @@ so what it draws is sharp, and an error of the forecast moves the object instead
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar
 
 import torch
@@ -50,6 +50,11 @@ class NextFrameConfig:
     rollout: float = 0.5
     forecast_weight: float = 0.1
     state_noise: float = 0.002
+    forget: float = 0.2
+    """Share of training samples (form e) in which the drawer sees the forecast but nothing of the history.
+
+    It then cannot lean on smeared frames of its own, and draws from the state alone.
+    """
     lost_at: float = 0.06
     """Own-rollout training puts a clip back on true frames when its state is this far off (0.06 is 15 px of 512)."""
     channel_weights: tuple[float, ...] = ()
@@ -208,11 +213,13 @@ class NextFrameNet(nn.Module):
         levels = draw_levels((len(step.target), 1), self.config.noise, generator, step.target.device)
         noisy = add_noise(step.target[:, None], draw_noise(step.target[:, None], generator), levels)
         proprio, state = step.next_proprio, context.forecast.state
+        seen = context
         if self.config.forecast.state_dim and step.true_state is not None:
+            seen = _forget(context, self.config.forget, generator)
             state = step.true_state + self.config.state_noise * draw_noise(step.true_state, generator)
         else:
             proprio = context.forecast.proprio
-        made = self.draw(noisy, levels, context, proprio, state)
+        made = self.draw(noisy, levels, seen, proprio, state)
         squared = channel_error(made.latents[:, 0], step.target, self.config.channel_weights)  # (B,)
         forecast, logs = forecast_loss(context.forecast, step)
         error = (made.log_error[:, 0].float() - squared.detach().clamp_min(1e-8).log()).square().mean()
@@ -243,6 +250,15 @@ def _step_inputs(clip: Clip, history: History, k: int, drift: Tensor | None = No
         if drift is not None:
             now, following = now + drift, following + drift
     return Step(history, clip.actions[:, k - 1 : k], clip.latents[:, k], clip.proprio[:, k], true, now, following)
+
+
+def _forget(context: Context, share: float, generator: torch.Generator) -> Context:
+    """``context`` without its pictures in a random ``share`` of rows."""
+    rows = len(context.condition)
+    keep = torch.rand((rows, 1, 1, 1), generator=generator, device=generator.device) >= share
+    keep = keep.to(context.features)
+    history = replace(context.history, latents=context.history.latents * keep[:, None])
+    return replace(context, history=history, features=context.features * keep, deep=context.deep * keep)
 
 
 def _limit_gradient(x: Tensor, steps: int) -> Tensor:

@@ -49,7 +49,8 @@ RECIPES: dict[str, Recipe] = {
             model={**_CONV, "forecast": _FORECAST, "rollout": 0.5},
             state=PUSHT_STATE,
             sequences=128,
-            windows=WindowConfig(length=7, history=3),
+            windows=WindowConfig(length=9, history=3),
+            batch=10,
             steps=60_000,
         )
     ),
