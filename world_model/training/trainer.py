@@ -24,6 +24,7 @@ from tqdm import tqdm
 
 from world_model.contract import Contract
 from world_model.interface import Clip, Codec, Sampler, WorldModel
+from world_model.rollout import Rollout
 from world_model.training.config import TrainConfig
 from world_model.training.state import average_of, load_state, save_state
 from world_model.training.validation import ValidationClips, overfit, pick_clips, validate
@@ -69,6 +70,7 @@ class Trainer:
         device: str = "auto",
     ) -> None:
         self.config, self.codec, self.contract, self.windows, self.sampler = config, codec, contract, windows, sampler
+        self.held_out = held_out
         self.out, self.export = out, export
         precision = config.precision
         if precision == "auto":
@@ -180,7 +182,8 @@ class Trainer:
         model: WorldModel = self.average.module  # type: ignore[assignment]
         picture = self.out / "rollouts" / f"{self.step:06d}.mp4"
         picture.parent.mkdir(exist_ok=True)
-        metrics = validate(model, self.codec, self.contract, self.sampler, self.clips, picture)
+        rollout = Rollout(model, self.codec, self.contract, self.sampler, self.clips.history)
+        metrics = validate(rollout, self.clips, picture)
         self._log(writer, metrics, kind="validation")
         tqdm.write(f"step {self.step} ({self.seconds / 60:.1f} min): " + _line(metrics))
         return metrics

@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 
 from world_model.contract import Contract
-from world_model.interface import Codec, Sampler, WorldModel
 from world_model.rollout import Rollout
 from world_model.training.windows import Windows
 
@@ -47,35 +46,31 @@ def psnr(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.float64]:
     return np.minimum(20 * np.log10(255) - 10 * np.log10(np.maximum(mse, 1e-12)), 60.0)
 
 
-def validate(
-    model: WorldModel,
-    codec: Codec,
-    contract: Contract,
-    sampler: Sampler,
-    clips: ValidationClips,
-    picture: Path | None = None,
-) -> dict[str, float]:
-    """PSNR at frames 1, 8, last (means over clips), copy-last's, and the loss when clips swap their actions.
+def clip_psnr(
+    rollout: Rollout, clips: ValidationClips, picture: Path | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """PSNR ``(B, n)`` of generated frames, of copying the last frame, and with another clip's actions.
 
     ``picture``: an mp4 with the true clips above the generated ones.
     """
-    rollout = Rollout(model, codec, contract, sampler, clips.history)
     h, seeds = clips.history, np.arange(len(clips.frames))
     start = rollout.start(clips.frames[:, :h], clips.proprio[:, :h], seeds, clips.actions[:, : h - 1])
     future, truth = clips.actions[:, h - 1 :], clips.frames[:, h:]
-    made = rollout.advance(start, future)[1]
+    made = rollout.advance(start, future)[1].frames
     shuffled = rollout.advance(start, np.roll(future, 1, axis=0))[1].frames
-    own, copy, other = (psnr(x, truth).mean(0) for x in (made.frames, clips.frames[:, h - 1 : h], shuffled))
-    last = truth.shape[1]
-    metrics = {f"psnr_{k}": float(own[k - 1]) for k in sorted({1, min(8, last), last})}
-    metrics |= {f"copy_{k}": float(copy[k - 1]) for k in sorted({1, min(8, last), last})}
-    metrics["shuffle_gap"] = float((own - other).mean())
-    span = np.subtract(contract.normalizer.proprio_high, contract.normalizer.proprio_low)
-    error = np.abs(made.proprio[:, -1] - clips.proprio[:, -1]) / span
-    metrics["proprio_error"] = float(error.mean())
     if picture is not None:
-        write_video(picture, truth[:8], made.frames[:8], contract.frame_hz)
-    return metrics
+        write_video(picture, truth[:8], made[:8], rollout.contract.frame_hz)
+    own, copy, other = (psnr(x, truth) for x in (made, clips.frames[:, h - 1 : h], shuffled))
+    return own, copy, other
+
+
+def validate(rollout: Rollout, clips: ValidationClips, picture: Path | None = None) -> dict[str, float]:
+    """Means over clips at frames 1, 8 and last, copy-last's, and the loss when clips swap their actions."""
+    own, copy, other = clip_psnr(rollout, clips, picture)
+    frames = sorted({1, min(8, own.shape[1]), own.shape[1]})
+    metrics = {f"psnr_{k}": float(own[:, k - 1].mean()) for k in frames}
+    metrics |= {f"copy_{k}": float(copy[:, k - 1].mean()) for k in frames}
+    return metrics | {"shuffle_gap": float((own - other).mean())}
 
 
 def write_video(path: Path, truth: NDArray[np.uint8], made: NDArray[np.uint8], fps: float, scale: int = 2) -> None:
