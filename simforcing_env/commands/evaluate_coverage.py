@@ -60,7 +60,9 @@ def run(config: Config) -> None:
     from world_model.results import write_results
 
     torch.set_num_threads(config.threads)
-    simulator, rollout = open_rollout(config.checkpoint, config.history, config.sampler_steps, config.precision)
+    simulator, rollout = open_rollout(
+        config.checkpoint, config.history, config.sampler_steps, config.precision, with_heads=True
+    )
     episodes = mixed_episodes(config.dataset, config.split, config.episodes, config.near_share, simulator.contract)
     generator = np.random.default_rng(config.seed)
     clips = cut_clips(episodes, rollout.history, config.frames, 1, generator)

@@ -56,7 +56,7 @@ def mixed_episodes(
     if not 0 <= near_share <= 1:
         raise InputError(f"near_share is {near_share:g} but must be a share from 0 to 1; correct it")
     near = 0 if dataset is not None else round(near_share * count)
-    found = true_episodes(dataset, split, count - near, contract) if count > near or dataset else []
+    found = true_episodes(dataset, split, count - near, contract) if count > near or not near else []
     return found + (
         true_episodes(None, split, near, contract, count - near, behaviours=NEAR_BEHAVIOURS) if near else []
     )

@@ -12,15 +12,17 @@ from world_model.runtime import Precision, Runtime
 
 
 def open_rollout(
-    checkpoint: str, history: int | None, sampler_steps: int | None, precision: Precision
+    checkpoint: str, history: int | None, sampler_steps: int | None, precision: Precision, with_heads: bool = False
 ) -> tuple[LearnedSimulator, Rollout]:
     """Open a checkpoint; None keeps its own history and sampler.
 
     Raises:
         DataError: not found or damaged.
-        InputError: a history or a number of steps below 1.
+        InputError: a history or a number of steps below 1, or no heads where they are needed.
     """
     simulator = open_simulator(checkpoint)
+    if with_heads and simulator.heads is None:
+        raise InputError(f"checkpoint {checkpoint} has no heads; train them with: simforcing train heads")
     sampler: Any = simulator.sampler
     if sampler_steps is not None:
         if sampler_steps < 1:

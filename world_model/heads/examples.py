@@ -58,9 +58,9 @@ def recorded_examples(episodes: Iterable[Episode], contract: Contract) -> Exampl
     return Examples.join(
         [
             Examples(
-                torch.from_numpy(episode.frames),
+                torch.from_numpy(np.array(episode.frames)),
                 torch.from_numpy(contract.normalize_proprio(episode.proprio)),
-                {name: torch.from_numpy(np.asarray(v, np.float32)) for name, v in episode.labels.items()},
+                {name: torch.from_numpy(np.array(v, np.float32)) for name, v in episode.labels.items()},
             )
             for episode in episodes
         ]
