@@ -24,7 +24,7 @@ class WorldModelEnv(ChunkEnv):
         sampler_steps: int | None = None,
         history: int | None = None,
         device: str = "auto",
-        precision: Precision = "float32",
+        precision: Precision = "auto",
         threads: int | None = None,
         **options: Unpack[EnvOptions],
     ) -> None:

@@ -54,7 +54,7 @@ class LearnedBackend:
             raise InputError(f"sampler_steps is {sampler_steps} but must be at least 1")
         sampler = simulator.sampler if sampler_steps is None else simulator.sampler.with_steps(sampler_steps)
         rollout = Rollout(
-            simulator.model,
+            runtime.prepare(simulator.model),
             simulator.codec,
             simulator.contract,
             sampler,

@@ -13,7 +13,7 @@ from simforcing_env.config import EnvConfig, EnvOptions
 from simforcing_env.learned import LearnedBackend
 from simforcing_env.registration import WEIGHTS
 from world_model.pretrained import LearnedSimulator, register_folder
-from world_model.runtime import Precision, Runtime, resolve_device
+from world_model.runtime import Precision, Runtime
 
 
 class WorldModelVectorEnv(ChunkVectorEnv):
@@ -24,7 +24,8 @@ class WorldModelVectorEnv(ChunkVectorEnv):
         sampler_steps: denoising steps per frame; None keeps the checkpoint's.
         history: clean frames that a generation sees; None keeps the checkpoint's.
         device: "auto", "cpu", "cuda" or another torch device.
-        precision: of the denoiser; "bfloat16" is quicker where the processor has it and rounds more.
+        precision: of the denoiser; "auto" is bfloat16 where the device has it (quicker, and an episode then does not
+            depend on its batch even in the last bit), else float32.
         threads: torch's threads in this process; None leaves them.
         rows_per_call: most episodes in one network call, 0 for all.
         autoreset_mode: an `AutoresetMode` or its value.
@@ -43,14 +44,14 @@ class WorldModelVectorEnv(ChunkVectorEnv):
         sampler_steps: int | None = None,
         history: int | None = None,
         device: str = "auto",
-        precision: Precision = "float32",
+        precision: Precision = "auto",
         threads: int | None = None,
         rows_per_call: int = 0,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         **options: Unpack[EnvOptions],
     ) -> None:
         config = EnvConfig.of(autoreset_mode, **options)
-        runtime = Runtime(resolve_device(device), precision, rows_per_call)
+        runtime = Runtime.choose(device, precision, rows_per_call)
         if threads is not None:
             torch.set_num_threads(threads)
         if not isinstance(checkpoint, LearnedSimulator):

@@ -1,27 +1,61 @@
-"""Where and how the networks run: device, precision, threads, rows per call."""
+"""Where and how the networks run: device, precision, rows per call."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar, get_args
 
 import torch
+from torch import nn
 
-Precision = Literal["float32", "bfloat16"]
+from world_model.errors import InputError
+
+Precision = Literal["auto", "float32", "bfloat16"]
+Module = TypeVar("Module", bound=nn.Module)
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """Choices that change speed and rounding but not meaning."""
+    """Choices that change speed and rounding but not meaning; `choose` makes them."""
 
     device: str = "cpu"
     """Anything torch.device takes."""
-    precision: Precision = "float32"
+    precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16 runs the denoiser under autocast; codec and heads stay in float32."""
     rows: int = 0
-    """Most episodes in one network call, 0 for all of them; small blocks stay in the processor's cache."""
+    """Most episodes in one network call, 0 for all of them."""
+
+    @classmethod
+    def choose(cls, device: str = "auto", precision: Precision = "auto", rows: int = 0) -> Runtime:
+        """Resolve "auto": a GPU where there is one, bfloat16 where the device computes in it.
+
+        Raises:
+            InputError: an unknown precision.
+        """
+        if precision not in get_args(Precision):
+            raise InputError(f"precision is {precision!r} but must be one of {', '.join(get_args(Precision))}")
+        where = resolve_device(device)
+        if precision == "auto":
+            precision = "bfloat16" if has_bfloat16(where) else "float32"
+        return cls(where, precision, rows)
+
+    def prepare(self, model: Module) -> Module:
+        """A copy of ``model`` that runs fastest: channels last, and weights of layers that autocast would cast anyway.
+
+        Between one row and many a float32 layer may round differently; bfloat16 layers do not on the processors
+        that have it, so there an episode does not depend on its batch at all.
+        """
+        model = copy.deepcopy(model).to(self.device)
+        for module in model.modules():
+            if self.precision == "bfloat16" and isinstance(module, (nn.Conv2d, nn.Linear)):
+                module.to(torch.bfloat16)
+            for parameter in module.parameters(recurse=False):
+                if parameter.ndim == 4:
+                    parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
+        return model
 
     def autocast(self) -> contextlib.AbstractContextManager[None]:
         if self.precision == "float32":
@@ -40,3 +74,12 @@ def resolve_device(name: str = "auto") -> str:
     if name != "auto":
         return name
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def has_bfloat16(device: str) -> bool:
+    """Whether the device has bfloat16 arithmetic of its own."""
+    kind = torch.device(device).type
+    if kind == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # torch has no public name for it
+    return kind == "cpu" and supported is not None and bool(supported())

@@ -61,8 +61,8 @@ class Config:
     """CPU threads of this process."""
     device: str = "auto"
     """auto, cpu, cuda or another torch device."""
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """Of the denoiser."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Of the denoiser; auto is bfloat16 where the device has it."""
     sampler_steps: int | None = None
     """Denoising steps per frame; None keeps the checkpoint's."""
     rows_per_call: int = 0

@@ -10,7 +10,7 @@ from world_model.errors import DataError, InputError
 from world_model.interface import Denoised
 from world_model.rollout import Rollout
 from world_model.rollout_state import RolloutState
-from world_model.runtime import Runtime
+from world_model.runtime import Runtime, has_bfloat16
 
 
 def make(model=None, history=3, actions_per_frame=1, **options) -> Rollout:
@@ -187,6 +187,35 @@ def test_arrays_round_trip():
     del arrays["seeds"]
     with pytest.raises(DataError, match="seeds"):
         RolloutState.from_arrays(arrays)
+
+
+def test_auto_chooses_what_the_device_has():
+    chosen = Runtime.choose()
+    assert chosen.device == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert chosen.precision == ("bfloat16" if has_bfloat16(chosen.device) else "float32")
+    assert Runtime.choose("cpu", "float32").precision == "float32"
+    with pytest.raises(InputError, match="precision is 'float16'"):
+        Runtime.choose(precision="float16")
+
+
+def test_preparing_copies_and_changes_layout_only():
+    model = TinyModel()
+    ready = Runtime(precision="bfloat16").prepare(model)
+    assert ready.mix.weight.dtype == torch.bfloat16
+    assert ready.mix.weight.is_contiguous(memory_format=torch.channels_last)
+    assert model.mix.weight.dtype == torch.float32
+    assert model.mix.weight.is_contiguous()
+    assert torch.equal(Runtime().prepare(model).mix.weight, model.mix.weight)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_prepared_models_give_the_same_frames(precision):
+    frames, proprio, actions = inputs(2, 3)
+    runtime, outputs = Runtime(precision=precision), []
+    for model in (TinyModel(), runtime.prepare(TinyModel())):
+        rollout = make(model, runtime=runtime)
+        outputs.append(rollout.advance(rollout.start(frames, proprio, np.arange(2)), actions)[1].frames.astype(int))
+    assert np.abs(outputs[0] - outputs[1]).max() <= 1
 
 
 def test_bfloat16_stays_close():
