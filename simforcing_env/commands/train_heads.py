@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simforcing_env.evaluation.scene_config import SceneMix
-from world_model.heads.config import HeadTraining
+from world_model.training.head_config import HeadTraining
 
 if TYPE_CHECKING:
     from world_model.heads.examples import Examples

@@ -19,4 +19,6 @@ class ReaderTraining:
     steps: int | None = None
     """End after so many steps if that is sooner."""
     batch: int = 64
+    """Frames per step."""
     learning_rate: float = 2e-3
+    """Highest one; it falls along a cosine."""

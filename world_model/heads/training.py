@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from world_model.data.spoil import spoil
-from world_model.heads.config import HeadTraining
+from world_model.training.head_config import HeadTraining
 from world_model.heads.examples import Examples
 from world_model.heads.outcome import OutcomeConfig, OutcomeHeads
 from world_model.initial import initialise

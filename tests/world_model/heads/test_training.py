@@ -11,7 +11,7 @@ from world_model.data.episode import Episode
 from world_model.errors import DataError
 from world_model.heads import OutcomeConfig
 from world_model.heads.calibrate import calibrate, fit_temperature, predict
-from world_model.heads.config import HeadTraining
+from world_model.training.head_config import HeadTraining
 from world_model.heads.examples import Examples, recorded_examples
 from world_model.heads.training import balance, train_heads
 

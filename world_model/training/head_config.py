@@ -14,8 +14,11 @@ class HeadTraining:
     steps: int | None = None
     """End after so many steps if that is sooner."""
     batch: int = 128
+    """Frames per step."""
     learning_rate: float = 2e-3
+    """Highest one; it falls along a cosine."""
     weight_decay: float = 1e-3
+    """Of AdamW."""
     beta: float = 0.02
     """Error of a share up to which its loss is quadratic."""
     edges: tuple[float, ...] = (1e-6, 0.2, 0.4, 0.6, 0.8, 0.9, 0.94, 0.96)
