@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from world_model.data.spoil import spoil
-from world_model.training.head_config import HeadTraining
 from world_model.heads.examples import Examples
 from world_model.heads.outcome import OutcomeConfig, OutcomeHeads
 from world_model.initial import initialise
 from world_model.interface import Codec, to_uint8
+from world_model.training.head_config import HeadTraining
 
 Progress = Callable[[float, float], None]
 

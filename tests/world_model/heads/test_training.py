@@ -11,9 +11,9 @@ from world_model.data.episode import Episode
 from world_model.errors import DataError
 from world_model.heads import OutcomeConfig
 from world_model.heads.calibrate import calibrate, fit_temperature, predict
-from world_model.training.head_config import HeadTraining
 from world_model.heads.examples import Examples, recorded_examples
 from world_model.heads.training import balance, train_heads
+from world_model.training.head_config import HeadTraining
 
 CONFIG = OutcomeConfig(
     48, (4, 4), 2, shares=("filled",), events=("full",), reward="filled", success="full", width=16, hidden=32, squeeze=4
