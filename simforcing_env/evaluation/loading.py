@@ -28,13 +28,14 @@ def open_rollout(
         if sampler_steps < 1:
             raise InputError(f"the sampler cannot take {sampler_steps} steps; give at least 1")
         sampler = sampler.with_steps(sampler_steps)
+    runtime = Runtime.choose("cpu", precision, rows=64)
     rollout = Rollout(
-        simulator.model,
+        runtime.prepare(simulator.model),
         simulator.codec,
         simulator.contract,
         sampler,
         simulator.history if history is None else history,
-        runtime=Runtime(precision=precision, rows=64),
+        runtime=runtime,
     )
     return simulator, rollout
 
