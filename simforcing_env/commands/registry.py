@@ -30,6 +30,7 @@ COMMANDS = MappingProxyType(
         "train reader": Command(
             "simforcing_env.commands.train_reader", "train the Push-T pose reader that evaluations measure with"
         ),
+        "pack": Command("simforcing_env.commands.pack", "make a trained checkpoint ready to ship"),
         "study": Command("simforcing_env.commands.study", "compare model forms at equal training time"),
         "evaluate video": Command(
             "simforcing_env.commands.evaluate_video", "hold generated frames against held-out true episodes"

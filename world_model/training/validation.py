@@ -87,12 +87,13 @@ def overfit(
     model: torch.nn.Module, clip: object, generator: torch.Generator, steps: int, rate: float
 ) -> tuple[float, float]:
     """Train ``model`` on one batch; the mean loss over the first and over the last tenth of the steps."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95))
     losses = []
     for _ in range(steps):
         loss, _ = model.loss(clip, generator)  # type: ignore[operator]
         optimizer.zero_grad()
         loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         losses.append(loss.item())
     tenth = max(1, steps // 10)

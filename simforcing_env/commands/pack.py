@@ -1,0 +1,91 @@
+"""Make a checkpoint ready to ship: starts drawn by its teacher, the sampler, and a model card with the training curve.
+
+Heads that it has are kept. The starts are stored as frames, so that the shipped environment needs no simulator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+_STARTS = (
+    *(f"seed-{k}" for k in range(48)),
+    *(f"near-{k}" for k in range(24)),
+    *(f"seed-{800_000 + k}" for k in range(16)),
+    *(f"near-{800_000 + k}" for k in range(16)),
+)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of ``simforcing pack``."""
+
+    checkpoint: Path
+    """Folder of the trained checkpoint."""
+    out: Path
+    """Folder to write; its name becomes the checkpoint's."""
+    run_folder: Path | None = None
+    """Folder of the training run, whose log gives the curve of the model card."""
+    commands: tuple[str, ...] = ()
+    """Shell lines that made the checkpoint, for the model card."""
+    notes: str = ""
+    """Further text for the model card."""
+    starts: tuple[str, ...] = _STARTS
+    """Names of the starts to ship; those of Push-T by default."""
+    sampler_steps: int | None = None
+    """Sampler steps to ship; by default the checkpoint's."""
+
+
+def run(config: Config) -> None:
+    """Draw the starts, write the card, save."""
+    import dataclasses
+
+    import numpy as np
+
+    from simforcing_env.evaluation.loading import open_simulator
+    from teachers.registry import make_teacher
+    from world_model.pretrained import Starts
+
+    simulator = open_simulator(str(config.checkpoint))
+    teacher = make_teacher(simulator.contract.name, simulator.contract)
+    seen = [teacher.reset(name) for name in config.starts]
+    camera = simulator.contract.cameras[0].name
+    simulator.starts = Starts(
+        config.starts, np.stack([o.frames[camera] for o in seen]), np.stack([o.proprio for o in seen])
+    )
+    if config.sampler_steps is not None:
+        simulator.sampler = simulator.sampler.with_steps(config.sampler_steps)
+    simulator.card = card(config, simulator.recipe, dataclasses.asdict(simulator.sampler.config))
+    simulator.save_pretrained(config.out)
+    size = sum(f.stat().st_size for f in config.out.rglob("*") if f.is_file()) / 1e6
+    print(f"{config.out}: {size:.1f} MB, {len(config.starts)} starts")
+
+
+def card(config: Config, recipe: dict[str, object], sampler: dict[str, object]) -> str:
+    """The model card's markdown."""
+    lines = [
+        "---\nlibrary_name: simforcing-env\nlicense: apache-2.0\ntags: [robotics, world-model]\n---",
+        f"# {config.out.name}\n",
+        config.notes.strip() + "\n" if config.notes else "",
+        "Made by\n\n```sh\n" + "\n".join(config.commands) + "\n```\n" if config.commands else "",
+        "| recipe | |\n| --- | --- |",
+        *(f"| {name} | {value} |" for name, value in {**recipe, "sampler": sampler}.items()),
+    ]
+    if config.run_folder is not None:
+        lines += ["\n## Validation while training\n", *curve(config.run_folder / "log.jsonl")]
+    return "\n".join(lines) + "\n"
+
+
+def curve(log: Path, rows: int = 14) -> list[str]:
+    """A markdown table of at most about ``rows`` validations."""
+    import json
+
+    every = [r for r in map(json.loads, log.read_text().splitlines()) if r.pop("kind") == "validation"]
+    picked = every[:: max(1, len(every) // rows)]
+    picked += [] if picked[-1] is every[-1] else [every[-1]]
+    names = list(picked[0])
+    return [
+        "| " + " | ".join(names) + " |",
+        "|" + " ---: |" * len(names),
+        *("| " + " | ".join(f"{r[name]:.4g}" for name in names) + " |" for r in picked),
+    ]
