@@ -21,6 +21,7 @@ class WorldModelEnv(ChunkEnv):
         self,
         *,
         checkpoint: str | Path | LearnedSimulator = "pusht-nano",
+        world: str | None = None,
         sampler_steps: int | None = None,
         history: int | None = None,
         device: str = "auto",
@@ -32,6 +33,7 @@ class WorldModelEnv(ChunkEnv):
             WorldModelVectorEnv(
                 1,
                 checkpoint=checkpoint,
+                world=world,
                 sampler_steps=sampler_steps,
                 history=history,
                 device=device,

@@ -15,26 +15,27 @@ WEIGHTS = Path(__file__).parent / "weights"
 class World:
     """One world: the learned environment and, under the same spaces, its teacher."""
 
+    name: str
+    """Of its contract and its teacher."""
     id: str
     teacher_id: str
     checkpoint: str
-    teacher: str
     max_episode_steps: int
 
 
-WORLDS = (World("SimForcing/PushT-v0", "SimForcing/PushT-Teacher-v0", "pusht-nano", "pusht", 300),)
+WORLDS = (World("pusht", "SimForcing/PushT-v0", "SimForcing/PushT-Teacher-v0", "pusht-nano", 300),)
 
 
 def register_worlds() -> None:
     """Register every world that is not registered yet."""
     for world in WORLDS:
-        _register(world.id, "env:WorldModelEnv", "vector_env:WorldModelVectorEnv", world, checkpoint=world.checkpoint)
-        _register(
-            world.teacher_id, "teacher_env:TeacherEnv", "teacher_env:TeacherVectorEnv", world, teacher=world.teacher
-        )
+        learned = {"checkpoint": world.checkpoint, "world": world.name}
+        _register(world.id, "env:WorldModelEnv", "vector_env:WorldModelVectorEnv", world, learned)
+        teacher = {"teacher": world.name}
+        _register(world.teacher_id, "teacher_env:TeacherEnv", "teacher_env:TeacherVectorEnv", world, teacher)
 
 
-def _register(name: str, single: str, vector: str, world: World, **kwargs: str) -> None:
+def _register(name: str, single: str, vector: str, world: World, kwargs: dict[str, str]) -> None:
     if name not in gym.registry:
         gym.register(
             name,

@@ -12,6 +12,7 @@ from simforcing_env.chunk_env import ChunkVectorEnv
 from simforcing_env.config import EnvConfig, EnvOptions
 from simforcing_env.learned import LearnedBackend
 from simforcing_env.registration import WEIGHTS
+from world_model.errors import ContractError
 from world_model.pretrained import LearnedSimulator, register_folder
 from world_model.runtime import Precision, Runtime
 
@@ -21,6 +22,7 @@ class WorldModelVectorEnv(ChunkVectorEnv):
 
     Args:
         checkpoint: a packaged name ("pusht-nano"), a folder, a hub id, or a loaded simulator.
+        world: name of the contract that the checkpoint must have; None takes any.
         sampler_steps: denoising steps per frame; None keeps the checkpoint's.
         history: clean frames that a generation sees; None keeps the checkpoint's.
         device: "auto", "cpu", "cuda" or another torch device.
@@ -33,6 +35,7 @@ class WorldModelVectorEnv(ChunkVectorEnv):
 
     Raises:
         DataError: no such checkpoint, or a damaged one.
+        ContractError: a checkpoint of another world.
         InputError: a checkpoint without heads, or an argument out of its range.
     """
 
@@ -41,6 +44,7 @@ class WorldModelVectorEnv(ChunkVectorEnv):
         num_envs: int = 1,
         *,
         checkpoint: str | Path | LearnedSimulator = "pusht-nano",
+        world: str | None = None,
         sampler_steps: int | None = None,
         history: int | None = None,
         device: str = "auto",
@@ -57,5 +61,10 @@ class WorldModelVectorEnv(ChunkVectorEnv):
         if not isinstance(checkpoint, LearnedSimulator):
             register_folder(WEIGHTS)
             checkpoint = LearnedSimulator.from_pretrained(checkpoint, device=runtime.device)
+        if world is not None and checkpoint.contract.name != world:
+            raise ContractError(
+                f"checkpoint {checkpoint.hash} simulates {checkpoint.contract.name!r} but this environment is "
+                f"{world!r}; make it with a checkpoint of its own world"
+            )
         backend = LearnedBackend.of(checkpoint, runtime, sampler_steps=sampler_steps, history=history)
         super().__init__(backend, num_envs, config)
