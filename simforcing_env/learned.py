@@ -127,7 +127,7 @@ class LearnedBackend:
         outcome = self.heads.outcome(latents.flatten(0, 1), normalized.flatten(0, 1))
 
         def numbers(tensor: Tensor) -> NDArray[np.float64]:
-            return tensor.double().cpu().numpy().reshape(shape)
+            return tensor.float().cpu().double().numpy().reshape(shape)
 
         labels = {name: numbers(outcome.values[:, index]) for index, name in enumerate(self.heads.labels)}
         return Frames(

@@ -1,16 +1,16 @@
 """Push-T's learned simulator with the registered parts at their smallest, untrained: what can be saved and driven."""
 
+import numpy as np
 import torch
 
 from teachers.pusht.contract import pusht_contract
 from teachers.pusht.teacher import PushTConfig, PushTTeacher
-from tests.world_model.tiny import Starts, np
 from world_model.codecs import SpaceToDepth, SpaceToDepthConfig
 from world_model.diffusion import EulerConfig, EulerSampler
 from world_model.heads import OutcomeConfig, OutcomeHeads
 from world_model.models import NextFrameConfig, NextFrameNet
 from world_model.models.step_condition import StepConditionConfig
-from world_model.pretrained import LearnedSimulator
+from world_model.pretrained import LearnedSimulator, Starts
 
 
 def untrained_pusht(size: int = 64) -> LearnedSimulator:
