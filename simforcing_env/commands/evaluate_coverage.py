@@ -10,44 +10,25 @@ near the goal. Intervals are over episodes. Tune on --split validation only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+
+from simforcing_env.evaluation.options import EvaluationOptions
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(EvaluationOptions):
     """Options of ``simforcing evaluate coverage``."""
 
-    checkpoint: str = "pusht-nano"
-    """Folder, packaged name or hub id; with heads."""
-    dataset: Path | None = None
-    """LeRobot v3.0 folder of held-out episodes; without it the checkpoint's teacher records them on the spot."""
-    split: Literal["validation", "test"] = "test"
-    """Starts of the episodes that are recorded on the spot."""
     episodes: int = 400
     """Episodes, one window each; 0 for all of a data set."""
     near_share: float = 0.5
     """Share of the recorded episodes with the block pushed about the goal; the others are of every behaviour."""
     frames: int = 16
     """Frames to generate."""
-    history: int | None = None
-    """Known frames; by default the checkpoint's."""
-    sampler_steps: int | None = None
-    """Steps of the sampler; by default the checkpoint's."""
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """Of the denoiser."""
-    seed: int = 0
-    """Of windows and noise."""
-    json: Path | None = None
-    """Results file; a table as CSV goes beside it and a scatter plot into media/ beside it."""
-    threads: int = 1
-    """CPU threads."""
 
 
 def run(config: Config) -> None:
     """Record, generate, judge, print, write."""
     import numpy as np
-    import torch
     from tqdm import tqdm
 
     from simforcing_env.evaluation.coverage import coverage_figure, coverage_metrics, coverage_table
@@ -59,10 +40,7 @@ def run(config: Config) -> None:
     from world_model.metrics.clips import cut_clips
     from world_model.results import write_results
 
-    torch.set_num_threads(config.threads)
-    simulator, rollout = open_rollout(
-        config.checkpoint, config.history, config.sampler_steps, config.precision, with_heads=True
-    )
+    simulator, rollout = open_rollout(config, with_heads=True)
     episodes = mixed_episodes(config.dataset, config.split, config.episodes, config.near_share, simulator.contract)
     generator = np.random.default_rng(config.seed)
     clips = cut_clips(episodes, rollout.history, config.frames, 1, generator)
@@ -73,5 +51,5 @@ def run(config: Config) -> None:
         return
     coverage_table(config.json.with_name(f"{config.json.stem}-starts.csv"), outcomes)
     save_figure(config.json.parent / "media" / f"{config.json.stem}.png", coverage_figure(outcomes))
-    write_results(config.json, metrics=metrics, **provenance(simulator, rollout, config.precision, [config.seed]))
+    write_results(config.json, metrics=metrics, **provenance(simulator, rollout, [config.seed]))
     print(f"written: {config.json}, a table beside it, a picture in {config.json.parent / 'media'}")

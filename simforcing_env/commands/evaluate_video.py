@@ -14,44 +14,25 @@ off. Intervals are over episodes. Tune on --split validation or a validation dat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+
+from simforcing_env.evaluation.options import EvaluationOptions
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(EvaluationOptions):
     """Options of ``simforcing evaluate video``."""
 
-    checkpoint: str = "pusht-nano"
-    """Folder, packaged name or hub id."""
-    dataset: Path | None = None
-    """LeRobot v3.0 folder of held-out episodes with state; without it the Push-T teacher records them on the spot."""
-    split: Literal["validation", "test"] = "test"
-    """Starts of the episodes that are recorded on the spot."""
     episodes: int = 200
     """Episodes to use, 0 for all of a data set."""
     clips_per_episode: int = 2
     """Windows from each episode, at random places that do not overlap."""
     horizons: tuple[int, ...] = (1, 8, 16, 32)
     """Generated frames at which metrics are taken."""
-    history: int | None = None
-    """Known frames; by default the checkpoint's."""
-    sampler_steps: int | None = None
-    """Steps of the sampler; by default the checkpoint's."""
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """Of the denoiser."""
-    seed: int = 0
-    """Of windows, noise and swapped actions."""
-    json: Path | None = None
-    """Results file; tables as CSV go beside it and pictures into media/ beside it."""
-    threads: int = 1
-    """CPU threads."""
 
 
 def run(config: Config) -> None:
     """Generate, measure, print, write."""
     import numpy as np
-    import torch
     from tqdm import tqdm
 
     from simforcing_env.evaluation.episodes import true_episodes
@@ -70,8 +51,7 @@ def run(config: Config) -> None:
     from world_model.metrics.lpips import MISSING, find_weights, load_lpips
     from world_model.results import write_results
 
-    torch.set_num_threads(config.threads)
-    simulator, rollout = open_rollout(config.checkpoint, config.history, config.sampler_steps, config.precision)
+    simulator, rollout = open_rollout(config)
     episodes = true_episodes(config.dataset, config.split, config.episodes, simulator.contract)
     generator = np.random.default_rng(config.seed)
     clips = cut_clips(episodes, rollout.history, max(config.horizons), config.clips_per_episode, generator)
@@ -95,5 +75,5 @@ def run(config: Config) -> None:
     write_png(media / f"{config.json.stem}.png", comparison_grid(report))
     save_figure(media / f"{config.json.stem}-curves.png", curve_figure(report))
     kept = headline(metrics)
-    write_results(config.json, metrics=kept, **provenance(simulator, rollout, config.precision, [config.seed]))
+    write_results(config.json, metrics=kept, **provenance(simulator, rollout, [config.seed]))
     print(f"written: {config.json}, tables beside it, pictures in {media}")

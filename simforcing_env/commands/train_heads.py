@@ -14,7 +14,9 @@ from simforcing_env.evaluation.scene_config import SceneMix
 from world_model.training.head_config import HeadTraining
 
 if TYPE_CHECKING:
+    from world_model.data.episode import Episode
     from world_model.heads.examples import Examples
+    from world_model.pretrained import LearnedSimulator
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class Config:
     """Folder of the validation split, for the temperatures and the printed errors."""
     out: Path
     """Folder for the checkpoint with its heads; may be that of ``checkpoint``."""
+    generated_clips: int = 0
+    """Clips that the checkpoint's own model generates from training episodes, so that the heads know its frames too."""
+    generated_frames: int = 16
+    """Frames of each such clip."""
     scenes: int = 30_000
     """Scenes drawn by the true renderer on top of the data set; 0 for none."""
     mix: SceneMix = field(
@@ -59,11 +65,12 @@ def run(config: Config) -> None:
     torch.set_num_threads(config.threads)
     simulator = open_simulator(config.checkpoint)
     contract, camera = simulator.contract, simulator.contract.cameras[0]
-    sets = []
-    for folder in (config.dataset, config.held_out):
-        data = read_dataset(folder, contract)
-        sets.append(recorded_examples(data, contract))
-    examples, held_out = sets
+    episodes, others = (list(read_dataset(folder, contract)) for folder in (config.dataset, config.held_out))
+    examples, held_out = recorded_examples(episodes, contract), recorded_examples(others, contract)
+    judged = {"true frames": held_out}
+    if config.generated_clips:
+        own, judged["generated frames"] = _generated(config, simulator, episodes, others)
+        examples = Examples.join([examples, own])
     if config.scenes:
         examples = Examples.join([examples, _drawn(config, camera.height)])
     codec = simulator.codec
@@ -75,11 +82,34 @@ def run(config: Config) -> None:
     with spending("training the heads") as report:
         generator = torch.Generator().manual_seed(config.seed)
         heads = train_heads(examples, codec, shape, config.training, generator, report)
-    calibrate(heads, codec, held_out)
-    print(head_errors(heads, codec, held_out))
+    calibrate(heads, codec, Examples.join(list(judged.values())))
+    for title, part in judged.items():
+        print(f"\nheld-out {title}\n\n{head_errors(heads, codec, part)}")
     simulator.heads = heads
     simulator.save_pretrained(config.out)
     print(f"checkpoint with heads: {config.out}")
+
+
+def _generated(
+    config: Config, simulator: LearnedSimulator, episodes: list[Episode], others: list[Episode]
+) -> tuple[Examples, Examples]:
+    """Examples of the training and of the held-out episodes (an eighth as many)."""
+    import numpy as np
+
+    from simforcing_env.evaluation.generated_examples import generated_examples
+    from simforcing_env.evaluation.loading import ROWS, rollout_of
+    from simforcing_env.evaluation.progress import counting
+    from world_model.runtime import Runtime
+
+    rollout = rollout_of(simulator, Runtime.choose("cpu", rows=ROWS))
+    found = []
+    for key, (source, count) in enumerate(
+        ((episodes, config.generated_clips), (others, config.generated_clips // 8 + 1))
+    ):
+        generator = np.random.default_rng([config.seed, 3, key])
+        with counting("generating clips", count) as step:
+            found.append(generated_examples(rollout, source, count, config.generated_frames, generator, step))
+    return found[0], found[1]
 
 
 def _drawn(config: Config, size: int) -> Examples:

@@ -1,6 +1,6 @@
 """Train the Push-T pose reader, the instrument that reads positions from generated frames.
 
-Scenes are drawn by the true renderer; the error printed at the end is measured on other scenes. About seven
+Scenes are drawn by the true renderer; the error printed at the end is measured on other scenes. About ten
 minutes on one core.
 """
 
@@ -68,7 +68,7 @@ def _card(config: Config, error: ReadingError) -> str:
         "`simforcing evaluate video`, not a part of any world model, and never sees one.\n\n"
         f"Made by `simforcing train reader --seed {config.seed}`: {plan.scenes:,} scenes drawn by the true renderer\n"
         f"(uniform and about the goal, {plan.mix.smeared:.0%} smeared over three poses; blur and noise are added\n"
-        f"while training), {plan.minutes:g} minutes on one core, no recorded data.\n\n"
+        f"while training), {plan.minutes:g} minutes of one core, no recorded data.\n\n"
         f"Error on {error.count:,} other clean scenes, pusher on the block included:\n\n{error.table()}\n\n"
         "The goal is expected at or near its stock look; frames of another size or rendering are not covered.\n"
     )

@@ -1,50 +1,59 @@
-"""From a checkpoint's name to a rollout, and the options of it that every evaluation shares."""
+"""From a checkpoint's name to a rollout that runs as the environments' do."""
 
 from __future__ import annotations
 
-from typing import Any
+import torch
 
+from simforcing_env.evaluation.options import EvaluationOptions
 from simforcing_env.registration import WEIGHTS
 from world_model.errors import InputError
 from world_model.pretrained import LearnedSimulator, register_folder
 from world_model.rollout import Rollout
-from world_model.runtime import Precision, Runtime
+from world_model.runtime import Runtime
+
+ROWS = 64  # clips in one network call
 
 
-def open_rollout(
-    checkpoint: str, history: int | None, sampler_steps: int | None, precision: Precision, with_heads: bool = False
-) -> tuple[LearnedSimulator, Rollout]:
-    """Open a checkpoint; None keeps its own history and sampler.
+def open_rollout(options: EvaluationOptions, with_heads: bool = False) -> tuple[LearnedSimulator, Rollout]:
+    """Open the checkpoint of an evaluation and set the number of threads.
 
     Raises:
         DataError: not found or damaged.
         InputError: a history or a number of steps below 1, or no heads where they are needed.
     """
-    simulator = open_simulator(checkpoint)
+    torch.set_num_threads(options.threads)
+    runtime = Runtime.choose(options.device, options.precision, ROWS)
+    simulator = open_simulator(options.checkpoint, runtime.device)
     if with_heads and simulator.heads is None:
-        raise InputError(f"checkpoint {checkpoint} has no heads; train them with: simforcing train heads")
-    sampler: Any = simulator.sampler
-    if sampler_steps is not None:
-        if sampler_steps < 1:
-            raise InputError(f"the sampler cannot take {sampler_steps} steps; give at least 1")
-        sampler = sampler.with_steps(sampler_steps)
-    runtime = Runtime.choose("cpu", precision, rows=64)
-    rollout = Rollout(
+        raise InputError(f"checkpoint {options.checkpoint} has no heads; train them with: simforcing train heads")
+    return simulator, rollout_of(simulator, runtime, options.history, options.sampler_steps)
+
+
+def rollout_of(
+    simulator: LearnedSimulator, runtime: Runtime, history: int | None = None, sampler_steps: int | None = None
+) -> Rollout:
+    """A rollout of an opened checkpoint; None keeps its own history and sampler.
+
+    Raises:
+        InputError: a history or a number of steps below 1.
+    """
+    if sampler_steps is not None and sampler_steps < 1:
+        raise InputError(f"the sampler cannot take {sampler_steps} steps; give at least 1")
+    return Rollout(
         runtime.prepare(simulator.model),
         simulator.codec,
         simulator.contract,
-        sampler,
+        simulator.sampler if sampler_steps is None else simulator.sampler.with_steps(sampler_steps),
         simulator.history if history is None else history,
         runtime=runtime,
     )
-    return simulator, rollout
 
 
-def open_simulator(checkpoint: str) -> LearnedSimulator:
+def open_simulator(checkpoint: str, device: str = "cpu") -> LearnedSimulator:
     """Open a folder, a packaged name or a hub id.
 
     Raises:
         DataError: not found or damaged.
     """
     register_folder(WEIGHTS)
-    return LearnedSimulator.from_pretrained(checkpoint)
+    return LearnedSimulator.from_pretrained(checkpoint, device=device)

@@ -56,9 +56,10 @@ def predict_outcomes(
     made = generate(rollout, clips, clips.future, generator.integers(0, 2**31, len(clips)))
     stage("judging")
     h = clips.history
-    proprio = torch.from_numpy(simulator.contract.normalize_proprio(clips.proprio[:, h:]))
+    device = rollout.runtime.device
+    proprio = torch.from_numpy(simulator.contract.normalize_proprio(clips.proprio[:, h:])).to(device)
     with torch.inference_mode():
-        latents = torch.cat([simulator.codec.encode(torch.from_numpy(f)[None]) for f in clips.truth])
+        latents = torch.cat([simulator.codec.encode(torch.from_numpy(f)[None].to(device)) for f in clips.truth])
         generated = _values(heads, made.latents, made.normalized_proprio)
         on_truth = _values(heads, latents, proprio)
     truth = {name: clips.labels[name][:, h:].astype(np.float64) for name in heads.labels}
@@ -70,5 +71,5 @@ def _values(heads: Heads, latents: Tensor, proprio: Tensor) -> dict[str, Array]:
     """``(B, n, C, U, V)`` and ``(B, n, P)`` to ``(B, n)`` for each label."""
     batch, length = latents.shape[:2]
     pairs = zip(*(torch.split(x.flatten(0, 1), _BATCH) for x in (latents, proprio)), strict=True)
-    values = torch.cat([heads.outcome(z, p).values for z, p in pairs]).double().numpy()
+    values = torch.cat([heads.outcome(z, p).values for z, p in pairs]).double().cpu().numpy()
     return {name: values[:, i].reshape(batch, length) for i, name in enumerate(heads.labels)}

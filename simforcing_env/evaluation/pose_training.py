@@ -32,20 +32,21 @@ def train_reader(
     reader.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     frames, wanted = torch.from_numpy(scenes.frames), torch.from_numpy(_points(scenes.truth)).float()
     optimizer = torch.optim.AdamW(reader.parameters(), betas=(0.9, 0.98), weight_decay=1e-4)
-    start, part, step = time.monotonic(), 0.0, 0
+    start, part, step = time.process_time(), 0.0, 0
     while part < 1:
         warm = min(1.0, (step + 1) / 100)
         optimizer.param_groups[0]["lr"] = config.learning_rate * warm * (0.5 + 0.5 * math.cos(math.pi * part)) + 1e-5
         rows = torch.randint(len(frames), (config.batch,), generator=generator)
         with torch.autocast("cpu", torch.bfloat16):
             points = reader(spoil(frames[rows], generator))
-        loss = functional.smooth_l1_loss(points / 8, wanted[rows] / 8)  # in pixels of the frame
+        error = (points - wanted[rows]) / 8  # in pixels of the frame
+        loss = functional.smooth_l1_loss(error, torch.zeros_like(error), beta=0.2)
         optimizer.zero_grad()
         torch.autograd.backward(loss)
         nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
         optimizer.step()
         step += 1
-        part = min(1.0, max((time.monotonic() - start) / (60 * config.minutes), step / (config.steps or math.inf)))
+        part = min(1.0, max((time.process_time() - start) / (60 * config.minutes), step / (config.steps or math.inf)))
         progress(part, loss.item())
     return reader.eval().requires_grad_(False)
 

@@ -14,8 +14,8 @@ class ReaderTraining:
     scenes: int = 50_000
     """Pictures drawn before training."""
     mix: SceneMix = field(default_factory=SceneMix)
-    minutes: float = 7.0
-    """Wall-clock budget after drawing."""
+    minutes: float = 8.0
+    """Budget of processor time after drawing."""
     steps: int | None = None
     """End after so many steps if that is sooner."""
     batch: int = 64

@@ -10,15 +10,13 @@ from world_model.results import Metric, describe_device, this_command
 from world_model.rollout import Rollout
 
 
-def provenance(
-    simulator: LearnedSimulator, rollout: Rollout, precision: str, seeds: Sequence[int | str]
-) -> dict[str, Any]:
+def provenance(simulator: LearnedSimulator, rollout: Rollout, seeds: Sequence[int | str]) -> dict[str, Any]:
     """The arguments of `write_results` other than path and metrics."""
     return {
         "command": this_command(),
         "checkpoint": simulator.hash,
         "contract": simulator.contract.hash,
-        "device": describe_device("cpu", precision),
+        "device": describe_device(rollout.runtime.device, rollout.runtime.precision),
         "sampler_steps": rollout.sampler.steps,
         "seeds": seeds,
     }

@@ -41,7 +41,7 @@ def train_heads(
     shares, events = examples.targets(config.shares), examples.targets(config.events)
     cumulated = np.cumsum(balance(examples.targets([config.reward])[:, 0].numpy(), training.edges))
     optimizer = torch.optim.AdamW(heads.parameters(), betas=(0.9, 0.98), weight_decay=training.weight_decay)
-    start, part, step = time.monotonic(), 0.0, 0
+    start, part, step = time.process_time(), 0.0, 0
     while part < 1:
         warm = min(1.0, (step + 1) / 100)
         optimizer.param_groups[0]["lr"] = training.learning_rate * warm * (0.5 + 0.5 * math.cos(math.pi * part)) + 1e-5
@@ -58,7 +58,7 @@ def train_heads(
         nn.utils.clip_grad_norm_(heads.parameters(), 1.0)
         optimizer.step()
         step += 1
-        spent = (time.monotonic() - start) / (60 * training.minutes)
+        spent = (time.process_time() - start) / (60 * training.minutes)
         part = min(1.0, max(spent, step / (training.steps or math.inf)))
         progress(part, loss.item())
     return heads.eval().requires_grad_(False)

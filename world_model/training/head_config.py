@@ -10,7 +10,7 @@ class HeadTraining:
     """How heads are fitted."""
 
     minutes: float = 6.0
-    """Wall-clock budget."""
+    """Budget of processor time."""
     steps: int | None = None
     """End after so many steps if that is sooner."""
     batch: int = 128

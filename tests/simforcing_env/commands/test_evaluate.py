@@ -120,9 +120,11 @@ def test_heads_are_trained_into_a_checkpoint_and_judged(
 ) -> None:
     trained = tmp_path / "trained"
     data = ("--dataset", dataset, "--held-out", dataset, "--out", trained)
-    short = ("--scenes", 50, "--training.steps", 5, "--training.batch", 16)
+    short = ("--scenes", 50, "--training.steps", 5, "--training.batch", 16, "--generated-clips", 6)
     assert simforcing("train", "heads", "--checkpoint", checkpoint, *data, *short) == 0
-    assert "| coverage in 0 to 1 |" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert printed.count("| coverage in 0 to 1 |") == 2
+    assert "held-out generated frames" in printed
     before, after = LearnedSimulator.from_pretrained(checkpoint), LearnedSimulator.from_pretrained(trained)
     assert after.heads.config.width == 32
     assert after.starts is not None
