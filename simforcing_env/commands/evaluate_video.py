@@ -1,7 +1,8 @@
 """Hold generated frames against held-out true episodes.
 
 Each clip has some true frames of history; then the model goes on open-loop under the true actions. Metrics named
-_hK are at frame K, not the mean up to K (that is psnr_mean_to_hK); frames are 10 per second, pixels are of 512.
+_hK are at frame K, not the mean up to K (that is psnr_mean_to_hK); PSNR of identical frames counts as 60 dB; frames
+are 10 per second, pixels are of 512.
 Poses are read from generated frames by a reader that is trained on true frames alone and compared with the true
 simulator's state; the reader's own error on the true frames stands beside (reader_px and reader_deg for the block,
 reader_agent_px). "moving" keeps the clips whose block is more than 4 px or 2 degrees from where it was in the last
