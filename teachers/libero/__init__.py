@@ -1,0 +1,1 @@
+"""LIBERO's 130 tasks and robosuite's own as teachers."""

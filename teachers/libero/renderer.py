@@ -1,0 +1,68 @@
+"""Pictures of a MuJoCo model, upright, in a context of their own."""
+
+from __future__ import annotations
+
+import atexit
+import weakref
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teachers.libero.gl import make_context
+
+GEOMS = 1000
+VISUAL = (0, 1, 0, 0, 0, 0)  # robosuite's groups: 0 holds collision shapes, 1 what is to be seen
+_open: weakref.WeakSet[Renderer] = weakref.WeakSet()
+
+
+class Renderer:
+    """Draws one model.
+
+    Args:
+        model: a `mujoco.MjModel`, whose meshes and textures are uploaded now.
+        size: largest height and width of a picture.
+    """
+
+    def __init__(self, model: Any, size: int) -> None:
+        import mujoco
+
+        self._mujoco, self._model, self.size = mujoco, model, size
+        self._gl: Any = make_context(size)
+        if not _open:
+            atexit.register(_close_all)  # now, for it must run before the driver's own farewell
+        _open.add(self)
+        self._gl.make_current()
+        model.vis.global_.offwidth = model.vis.global_.offheight = size
+        self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
+        self._scene = mujoco.MjvScene(model, maxgeom=GEOMS)
+        self._camera, self._options, self._perturb = mujoco.MjvCamera(), mujoco.MjvOption(), mujoco.MjvPerturb()
+        self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+        self._options.geomgroup[:] = VISUAL
+
+    def render(self, data: Any, camera: int, size: int) -> NDArray[np.uint8]:
+        """Picture ``(size, size, 3)`` of a state through a camera of the model, first row on top."""
+        mujoco = self._mujoco
+        self._gl.make_current()  # another renderer of this process may have drawn since
+        self._camera.fixedcamid = camera
+        everything = mujoco.mjtCatBit.mjCAT_ALL
+        mujoco.mjv_updateScene(self._model, data, self._options, self._perturb, self._camera, everything, self._scene)
+        view, picture = mujoco.MjrRect(0, 0, size, size), np.empty((size, size, 3), np.uint8)
+        mujoco.mjr_render(view, self._scene, self._context)
+        mujoco.mjr_readPixels(picture, None, view, self._context)
+        return picture[::-1].copy()
+
+    def close(self) -> None:
+        """Release the context and all that was uploaded."""
+        if self._gl is not None:
+            self._gl.make_current()
+            self._context.free()
+            self._gl.free()
+            self._gl = None
+            _open.discard(self)
+
+
+def _close_all() -> None:
+    for renderer in list(_open):
+        renderer.close()
