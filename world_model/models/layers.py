@@ -199,3 +199,30 @@ class ConditionMap(nn.Module):
         shift, scale = self.from_condition(condition)[:, :, None, None].chunk(2, dim=1)
         y = F.gelu(modulate(self.from_position(self.positions), shift, scale), approximate="tanh")
         return self.out(F.gelu(self.middle(y), approximate="tanh"))
+
+
+class PointMaps(nn.Module):
+    """Feature maps that say, at every cell, where K points of the picture are from there.
+
+    Offsets (coarse, and fine ones that saturate after two cells) and two bumps for each point: enough for a few
+    convolutions to draw a thing at a place below a cell's size.
+    """
+
+    places: Tensor
+
+    def __init__(self, points: int, channels: int, grid: tuple[int, int]) -> None:
+        super().__init__()
+        rows = (torch.arange(grid[0]) + 0.5) / grid[0] * 2 - 1
+        columns = (torch.arange(grid[1]) + 0.5) / grid[1] * 2 - 1
+        y, x = torch.meshgrid(rows, columns, indexing="ij")
+        self.register_buffer("places", torch.stack([x, y]), persistent=False)  # (2, U, V)
+        self.cell = 2 / max(grid)
+        self.net = nn.Sequential(nn.Conv2d(6 * points, channels, 1), nn.SiLU(), nn.Conv2d(channels, channels, 1))
+
+    def forward(self, points: Tensor) -> Tensor:
+        """``(B, 2 K)``, x and y of each point from -1 to 1 from edge to edge, to ``(B, channels, U, V)``."""
+        away = self.places - points.reshape(len(points), -1, 2, 1, 1)  # (B, K, 2, U, V)
+        square = (away / self.cell).square().sum(dim=2)  # (B, K, U, V), in cells
+        maps = [away.flatten(1, 2), (away / (2 * self.cell)).clamp(-1, 1).flatten(1, 2)]
+        maps += [torch.exp(-square / 2), torch.exp(-square / 12)]
+        return self.net(torch.cat(maps, dim=1))

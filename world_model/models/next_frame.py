@@ -28,7 +28,14 @@ from world_model.models.forecast import (
     forecast_loss,
     step_error,
 )
-from world_model.models.layers import ConditionMap, FilmResBlock, SpatialAttention, TimestepEmbedding, fourier
+from world_model.models.layers import (
+    ConditionMap,
+    FilmResBlock,
+    PointMaps,
+    SpatialAttention,
+    TimestepEmbedding,
+    fourier,
+)
 from world_model.models.step_condition import StepCondition, StepConditionConfig, last_frames
 
 
@@ -40,6 +47,8 @@ class NextFrameConfig:
     latent_channels: int = 16
     grid: tuple[int, int] = (16, 16)
     forecast: ForecastConfig = field(default_factory=ForecastConfig)
+    proprio_points: tuple[int, ...] = ()
+    """Proprio dimensions that are x, y, x, y, ... of points in the picture, each from -1 to 1 from edge to edge."""
     width: int = 64
     deep_width: int = 160
     deep_blocks: int = 2
@@ -50,7 +59,7 @@ class NextFrameConfig:
     rollout: float = 0.5
     forecast_weight: float = 0.1
     state_noise: float = 0.002
-    forget: float = 0.2
+    forget: float = 0.1
     """Share of training samples (form e) in which the drawer sees the forecast but nothing of the history.
 
     It then cannot lean on smeared frames of its own, and draws from the state alone.
@@ -97,6 +106,8 @@ class NextFrameNet(nn.Module):
         places = fourier(torch.zeros(1, config.step.proprio_dim + state_dim), config.step.octaves).shape[-1]
         self.draw_condition = nn.Sequential(nn.Linear(places + 2 * dim, dim), nn.SiLU(), nn.Linear(dim, dim), nn.SiLU())
         self.draw_map = ConditionMap(dim, width, width, config.grid)
+        points = len(config.proprio_points) // 2 + state_dim // 2
+        self.draw_points = PointMaps(points, width, config.grid) if points else None
         self.draw_in = nn.Conv2d(2 * channels + width, width, 3, padding=1)
         self.draw_block = FilmResBlock(width, dim)
         self.draw_down = nn.Conv2d(width, deep, 2, stride=2)
@@ -132,7 +143,11 @@ class NextFrameNet(nn.Module):
         places = fourier(torch.cat([proprio, state], dim=-1), self.config.step.octaves)
         level = self.noise_level(noise_level[:, 0])
         condition = self.draw_condition(torch.cat([places, level, context.condition], dim=-1))
-        x = self.draw_in(torch.cat([z, last, self.draw_map(condition)], dim=1)) + context.features
+        drawn = self.draw_map(condition)
+        if self.draw_points is not None:
+            chosen = list(self.config.proprio_points)
+            drawn = drawn + self.draw_points(torch.cat([proprio[:, chosen], state], dim=-1))
+        x = self.draw_in(torch.cat([z, last, drawn], dim=1)) + context.features
         x = skip = self.draw_block(x, condition)
         x = self.draw_down(x) + context.deep
         for block in self.draw_deep:

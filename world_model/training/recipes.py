@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from world_model.errors import InputError
-from world_model.training.config import TrainConfig
+from world_model.training.config import OptimConfig, TrainConfig
 from world_model.training.windows import PlanarBody, StateEncoding, WindowConfig
 
 
@@ -32,7 +32,7 @@ _PAIRS = ((0, 0), (1, 1))
 _STEP = {"action_dim": 2, "proprio_dim": 2, "history": 3, "relative": _PAIRS}
 _FRAME = {"action_dim": 2, "proprio_dim": 2, "relative": _PAIRS}
 _GRID = {"latent_channels": 24, "grid": (16, 16)}
-_CONV = {"kind": "next_frame", "step": _STEP, **_GRID, "width": 64, "deep_width": 128}
+_CONV = {"kind": "next_frame", "step": _STEP, **_GRID, "proprio_points": (0, 1), "width": 64, "deep_width": 128}
 _TRANSFORMER = {"kind": "transformer", "condition": _FRAME, **_GRID, "depth": 8, "dim": 192, "heads": 6}
 _FORECAST = {"state_dim": 6, "relative": tuple((axis, 2 * point + axis) for point in range(3) for axis in (0, 1))}
 _STUDY = {"rollout": 0.0}
@@ -49,6 +49,7 @@ RECIPES: dict[str, Recipe] = {
         TrainConfig(
             model={**_CONV, "forecast": _FORECAST, "rollout": 0.5},
             state=PUSHT_STATE,
+            optim=OptimConfig(learning_rate=1e-3, ema=0.998),
             sequences=128,
             windows=WindowConfig(length=9, history=3),
             batch=10,

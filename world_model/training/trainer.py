@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import broadcast
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 from torch.utils.tensorboard import SummaryWriter
@@ -115,7 +116,7 @@ class Trainer:
             progress = max(self.step / self.config.steps, self.seconds / budget)
             loss, logs = self._train_step(progress)
             now = clock()
-            self.seconds, last = self.seconds + now - last, now
+            self.seconds, last = self._agreed(self.seconds + now - last), now
             bar.update()
             if self.step % self.config.log_every == 0:
                 rate = self.config.log_every / max(self.seconds - logged, 1e-9)
@@ -168,6 +169,13 @@ class Trainer:
         self.average.update_parameters(self.accelerator.unwrap_model(self.loss).model)
         self.step += 1
         return float(loss.detach()), {"gradient": float(norm), **{k: float(v) for k, v in logs.items()}}
+
+    def _agreed(self, seconds: float) -> float:
+        """The main process's time, so that all processes save, validate and stop at the same step."""
+        if self.accelerator.num_processes == 1:
+            return seconds
+        clock = torch.tensor([seconds], dtype=torch.float64, device=self.accelerator.device)
+        return float(broadcast(clock))
 
     def _clip(self, windows: Windows, count: int, key: int, codec: Codec | None) -> Clip:
         clip = windows.clip(windows.draw(count, self.config.seed, key), codec)

@@ -31,7 +31,12 @@ FORMS: dict[str, dict[str, Any]] = {
     "b": {**DIT, "order": "causal", "context_frames": 6},
     "c": {**DIT, "order": "causal", "context_frames": 6, "stem": "conv"},
     "d": {**CONV, "rollout": 0.0},
-    "e": {**CONV, "rollout": 0.0, "forecast": {"state_dim": 4, "relative": ((0, 0),), "hidden": 64}},
+    "e": {
+        **CONV,
+        "rollout": 0.0,
+        "proprio_points": (0, 1),
+        "forecast": {"state_dim": 4, "relative": ((0, 0),), "hidden": 64},
+    },
 }
 
 
