@@ -1,0 +1,1 @@
+"""Scripted experts for LIBERO: privileged behaviours that do its tasks, well or badly on purpose."""

@@ -1,0 +1,122 @@
+"""Picking an object up and putting it down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from teachers.libero.experts.geometry import Array, rotation_about_z, sidestep
+from teachers.libero.experts.grasps import Grasp, plan_grasps
+from teachers.libero.experts.motion import CLOSE, EXACT, NEAR, OPEN, Actions, Arm, Tolerance
+
+LIFT = 0.20  # m above where it was held
+TAKEN = 0.04  # m that a held object must have risen
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where an object is to go: its origin over ``xy`` ``(2,)``, its lowest point at ``floor``, over walls of ``clear``.
+
+    ``release`` is the height of the lowest point at which the fingers open; all heights in metres.
+    """
+
+    xy: Array
+    floor: float
+    clear: float
+    turn: Array | None = None
+    """Rotation ``(3, 3)`` of the hand for putting down, where the one of the grasp does not do."""
+
+
+class Carrier:
+    """Carries one object at a time; remembers what it tried so that a second try is another one."""
+
+    def __init__(self, arm: Arm) -> None:
+        self.arm, self.scene = arm, arm.scene
+        self.tried: dict[str, list[Grasp]] = {}
+        self.rotation = arm.rest
+
+    def grasp(self, name: str) -> Grasp | None:
+        """The best grasp that differs from those tried before; from the first again when all are."""
+        arm, scene = self.arm, self.scene
+        found = plan_grasps(scene.points(name), scene.obstacles(name), arm.finger_axis, scene.hand)
+        tried = self.tried.setdefault(name, [])
+        fresh = [grasp for grasp in found if all(grasp.far_from(other) for other in tried)]
+        if not fresh:
+            tried.clear()
+        best = (fresh or found or [None])[0]
+        if best is not None:
+            tried.append(best)
+        return best
+
+    def pick(self, name: str) -> Actions:
+        """Take an object from above and lift it; `holds` tells whether it worked."""
+        arm, scene = self.arm, self.scene
+        grasp = self.grasp(name)
+        if grasp is None:
+            return
+        self.rotation = rotation_about_z(grasp.yaw) @ arm.rest
+        site = arm.blur(grasp.site, 0.2)
+        above = arm.blur(grasp.site + [0.0, 0.0, 0.09])
+        above[2] = max(above[2], min(scene.hand[2], above[2] + 0.08))
+        yield from arm.travel(above, self.rotation, OPEN)
+        yield from arm.go(site + [0.0, 0.0, 0.06], self.rotation, OPEN, NEAR)
+        yield from arm.go(site, self.rotation, OPEN, EXACT, speed=0.7)
+        yield from self._close()
+        low = scene.hand
+        yield from arm.go(low + [0.0, 0.0, 0.04], self.rotation, self.squeeze, Tolerance(steps=15), speed=0.5)
+        aside = np.append(sidestep(scene.points(name), scene.obstacles(name)), 0.0)
+        if aside.any() and self.holds(name):
+            low = low + aside
+            yield from arm.go(low + [0.0, 0.0, 0.04], self.rotation, self.squeeze, Tolerance(steps=30), speed=0.6)
+        yield from arm.go(low + [0.0, 0.0, LIFT], self.rotation, self.squeeze, Tolerance(0.02, steps=50))
+
+    def _close(self) -> Actions:
+        """Close where the hand is (a contact is not fought), or too late, or never."""
+        arm, knobs = self.arm, self.arm.knobs
+        missed = bool(knobs.missed_grasp) and arm.generator.random() < knobs.missed_grasp
+        self.squeeze = OPEN if missed else CLOSE
+        here = self.scene.hand
+        for step in range(knobs.late_grasp):
+            yield arm.towards(here + [0.0, 0.0, 0.01 * (step + 1)], self.rotation, OPEN)
+        yield from arm.hold(self.scene.hand, self.rotation, self.squeeze, 8)
+
+    def holds(self, name: str) -> bool:
+        """Whether an object hangs in the hand: near the fingers, which are not quite shut."""
+        near = np.linalg.norm(self.scene.points(name) - self.scene.hand, axis=1).min() < 0.04
+        return bool(near) and self.scene.opening > 0.001
+
+    def take(self, name: str) -> Actions:
+        """Pick an object up, with other grasps when one fails."""
+        for _ in range(self.arm.knobs.attempts):
+            before = self.scene.position(name)[2]
+            yield from self.pick(name)
+            if self.scene.position(name)[2] > before + TAKEN and self.holds(name):
+                return
+            yield from self.arm.rise(0.1, OPEN)
+
+    def put(self, name: str, spot: Spot) -> Actions:
+        """Put the held object down at a spot, open the fingers, and rise."""
+        arm, scene = self.arm, self.scene
+        rotation = self.rotation if spot.turn is None else spot.turn
+        goal = self._site(name, spot, max(spot.clear, spot.floor + 0.06))
+        if arm.knobs.waypoint_noise:
+            middle = arm.blur((goal + scene.hand) / 2)
+            middle[2] = max(middle[2], scene.hand[2])
+            yield from arm.go(middle, rotation, CLOSE, Tolerance(0.04))
+        yield from arm.travel(goal + arm.bias, rotation, CLOSE, name)
+        if not self.holds(name):
+            yield from arm.rise(0.05, OPEN)
+            return
+        yield from arm.go(goal + arm.bias, rotation, CLOSE, Tolerance(0.012, steps=80))
+        goal = self._site(name, spot, spot.floor)  # again: it may have slipped
+        yield from arm.go(goal + arm.bias, rotation, CLOSE, EXACT, speed=0.6)
+        yield from arm.hold(goal + arm.bias, rotation, OPEN, 6)
+        yield from arm.rise(0.12, OPEN, rotation)
+
+    def _site(self, name: str, spot: Spot, lowest: float) -> Array:
+        """Where the hand must be for the held object's lowest point to be at a height over the spot."""
+        scene = self.scene
+        offset = scene.position(name) - scene.hand
+        low = scene.points(name)[:, 2].min() - scene.hand[2]
+        return np.array([*(spot.xy - offset[:2]), lowest - low])
