@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from teachers.libero.experts.geometry import Array, rotation_about_z, sidestep
+from teachers.libero.experts.geometry import Array, rotation_about_z, sidestep, up
 from teachers.libero.experts.grasps import Grasp, plan_grasps
 from teachers.libero.experts.motion import CLOSE, EXACT, NEAR, OPEN, Actions, Arm, Tolerance
 
@@ -16,9 +16,9 @@ TAKEN = 0.04  # m that a held object must have risen
 
 @dataclass(frozen=True)
 class Spot:
-    """Where an object is to go: its origin over ``xy`` ``(2,)``, its lowest point at ``floor``, over walls of ``clear``.
+    """Where an object is to go: its origin over ``xy`` ``(2,)``, its lowest point at ``floor`` when the fingers open.
 
-    ``release`` is the height of the lowest point at which the fingers open; all heights in metres.
+    Its lowest point passes at ``clear`` or higher. All in metres.
     """
 
     xy: Array
@@ -57,19 +57,19 @@ class Carrier:
             return
         self.rotation = rotation_about_z(grasp.yaw) @ arm.rest
         site = arm.blur(grasp.site, 0.2)
-        above = arm.blur(grasp.site + [0.0, 0.0, 0.09])
+        above = arm.blur(grasp.site + up(0.09))
         above[2] = max(above[2], min(scene.hand[2], above[2] + 0.08))
         yield from arm.travel(above, self.rotation, OPEN)
-        yield from arm.go(site + [0.0, 0.0, 0.06], self.rotation, OPEN, NEAR)
+        yield from arm.go(site + up(0.06), self.rotation, OPEN, NEAR)
         yield from arm.go(site, self.rotation, OPEN, EXACT, speed=0.7)
         yield from self._close()
         low = scene.hand
-        yield from arm.go(low + [0.0, 0.0, 0.04], self.rotation, self.squeeze, Tolerance(steps=15), speed=0.5)
+        yield from arm.go(low + up(0.04), self.rotation, self.squeeze, Tolerance(steps=15), speed=0.5)
         aside = np.append(sidestep(scene.points(name), scene.obstacles(name)), 0.0)
         if aside.any() and self.holds(name):
             low = low + aside
-            yield from arm.go(low + [0.0, 0.0, 0.04], self.rotation, self.squeeze, Tolerance(steps=30), speed=0.6)
-        yield from arm.go(low + [0.0, 0.0, LIFT], self.rotation, self.squeeze, Tolerance(0.02, steps=50))
+            yield from arm.go(low + up(0.04), self.rotation, self.squeeze, Tolerance(steps=30), speed=0.6)
+        yield from arm.go(low + up(LIFT), self.rotation, self.squeeze, Tolerance(0.02, steps=50))
 
     def _close(self) -> Actions:
         """Close where the hand is (a contact is not fought), or too late, or never."""
@@ -78,7 +78,7 @@ class Carrier:
         self.squeeze = OPEN if missed else CLOSE
         here = self.scene.hand
         for step in range(knobs.late_grasp):
-            yield arm.towards(here + [0.0, 0.0, 0.01 * (step + 1)], self.rotation, OPEN)
+            yield arm.towards(here + up(0.01 * (step + 1)), self.rotation, OPEN)
         yield from arm.hold(self.scene.hand, self.rotation, self.squeeze, 8)
 
     def holds(self, name: str) -> bool:

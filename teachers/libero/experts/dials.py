@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from teachers.libero.experts.geometry import rotation_about_z
+from teachers.libero.experts.geometry import rotation_about_z, up
 from teachers.libero.experts.motion import CLOSE, OPEN, Actions, Arm, Tolerance
 
 ON, OFF = 0.7, 0.0  # rad: beyond what the task asks for
@@ -26,7 +26,7 @@ def turn_dial(arm: Arm, stove: str, on: bool) -> Actions:
     yaw = min(np.deg2rad(np.arange(-90, 90, 5)), key=thickness)
     turn = rotation_about_z(yaw) @ arm.rest
     site = arm.blur([*scene.joint_anchor(joint)[:2], top - 0.012], 0.2)
-    yield from arm.go(site + [0.0, 0.0, 0.10], turn, OPEN, Tolerance(0.015, 0.1, 70))
+    yield from arm.go(site + up(0.10), turn, OPEN, Tolerance(0.015, 0.1, 70))
     yield from arm.go(site, turn, OPEN, Tolerance(0.008, steps=40), speed=0.6)
     yield from arm.hold(site, turn, CLOSE, 8)
     sense = float(np.sign(scene.joint_axis(joint)[2])) * (1.0 if on else -1.0)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from teachers.libero.experts.geometry import Array, frame, rotation_vector
+from teachers.libero.experts.geometry import Array, frame, rotation_vector, up
 from teachers.libero.experts.motion import CLOSE, KEEP, OPEN, Actions, Arm, Tolerance
 from teachers.libero.experts.scene import Scene
 
 
 @dataclass(frozen=True)
 class Drawer:
-    """A drawer now: its joint, the unit vector ``(3,)`` it opens along, its handle's middle, and the ends of its travel."""
+    """A drawer now: its joint, the unit vector ``(3,)`` it opens along, its handle's middle, the ends of its way."""
 
     joint: int
     out: Array
@@ -50,7 +50,7 @@ def open_drawer(arm: Arm, region: str) -> Actions:
     out, handle = drawer.out, arm.blur(drawer.handle, 0.2)
     turn = level(arm, out)
     front = handle + out * 0.11
-    yield from arm.travel(front + [0.0, 0.0, 0.12], turn, OPEN)
+    yield from arm.travel(front + up(0.12), turn, OPEN)
     yield from arm.go(front, turn, OPEN, Tolerance(0.012, 0.1, 50))
     yield from arm.hold(front, turn, CLOSE, 4)  # half shut, the fingers pass between neighbouring handles
     yield from arm.go(handle - out * 0.004, turn, KEEP, Tolerance(0.005, steps=50), speed=0.6)
@@ -69,10 +69,10 @@ def close_drawer(arm: Arm, region: str) -> Actions:
     """Push a drawer shut with the closed fingers."""
     scene = arm.scene
     drawer = Drawer.of(scene, region)
-    out, handle = drawer.out, arm.blur(drawer.handle, 0.2) + [0.0, 0.0, 0.005]
+    out, handle = drawer.out, arm.blur(drawer.handle, 0.2) + up(0.005)
     turn = level(arm, out)
     front = handle + out * 0.07
-    yield from arm.travel(front + out * 0.05 + [0.0, 0.0, 0.15], turn, CLOSE)
+    yield from arm.travel(front + out * 0.05 + up(0.15), turn, CLOSE)
     yield from arm.go(front, turn, CLOSE, Tolerance(0.015, 0.15, 40))
     for _ in range(80):
         if drawer.sign * scene.joint_value(drawer.joint) < drawer.sign * drawer.shut_at - 0.001:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from teachers.libero.experts.carrying import Carrier
 from teachers.libero.experts.dials import turn_dial
+from teachers.libero.experts.doors import close_door, open_door
 from teachers.libero.experts.drawers import close_drawer, open_drawer
 from teachers.libero.experts.geometry import Array
 from teachers.libero.experts.knobs import Knobs
@@ -81,22 +82,19 @@ class ScriptedExpert:
 
     def _do(self, step: Step) -> Actions:
         return {
-            "open": self._open,
-            "close": lambda s: close_drawer(self.arm, s.thing),
+            "open": lambda s: self._ensure_open(s.thing),
+            "close": lambda s: (close_door if self.scene.hinged(s.thing) else close_drawer)(self.arm, s.thing),
             "turn on": lambda s: turn_dial(self.arm, s.thing, True),
             "turn off": lambda s: turn_dial(self.arm, s.thing, False),
             "put": self._put,
         }[step.verb](step)
 
-    def _open(self, step: Step) -> Actions:
-        yield from self._ensure_open(step.thing)
-
-    def _ensure_open(self, region: str) -> Actions:
-        """Open a drawer that is not open."""
+    def _ensure_open(self, name: str) -> Actions:
+        """Open a drawer or door that is not open."""
         for _ in range(self.knobs.attempts):
-            if self.scene.holds(["open", region]):
+            if self.scene.holds(["open", name]):
                 return
-            yield from open_drawer(self.arm, region)
+            yield from (open_door if self.scene.hinged(name) else open_drawer)(self.arm, name)
 
     def _put(self, step: Step) -> Actions:
         assert step.target is not None

@@ -13,6 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 
+def up(metres: float) -> Array:
+    """Vector ``(3,)`` straight up."""
+    return np.array([0.0, 0.0, metres])
+
+
 def rotation_about_z(angle: float) -> Array:
     """``(3, 3)`` rotation by ``angle`` about the vertical."""
     c, s = np.cos(angle), np.sin(angle)
@@ -28,9 +33,16 @@ def rotation_about(axis: ArrayLike, angle: float) -> Array:
 
 def rotation_vector(rotation: ArrayLike) -> Array:
     """Axis times angle ``(3,)`` of a ``(3, 3)`` rotation, angle in [0, pi]."""
-    from scipy.spatial.transform import Rotation
-
-    return Rotation.from_matrix(np.asarray(rotation)).as_rotvec()
+    matrix = np.asarray(rotation, np.float64)
+    skew = 0.5 * np.array([matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]])
+    sine, cosine = float(np.linalg.norm(skew)), float(np.trace(matrix) - 1.0) / 2.0
+    if sine > 1e-6:
+        return skew / sine * np.arctan2(sine, cosine)
+    if cosine > 0:
+        return skew
+    half = (matrix + np.eye(3)) / 2.0  # a half turn: outer product of the axis with itself
+    column = half[:, int(np.argmax(np.diag(half)))]
+    return np.pi * column / np.linalg.norm(column)
 
 
 def frame(z: ArrayLike, x: ArrayLike) -> Array:
@@ -42,7 +54,7 @@ def frame(z: ArrayLike, x: ArrayLike) -> Array:
 
 
 def box_points(half: ArrayLike, spacing: float = 0.015) -> Array:
-    """Grid ``(N, 3)`` over a box of half sizes ``half``, corners included, at most ``spacing`` apart (40 a side at most)."""
+    """Grid ``(N, 3)`` over a box of half sizes ``half``, corners included; at most ``spacing`` apart or 40 a side."""
     lines = [np.linspace(-h, h, int(np.clip(np.ceil(2 * h / spacing) + 1, 2, 40))) for h in np.asarray(half)]
     return np.stack(np.meshgrid(*lines, indexing="ij"), -1).reshape(-1, 3)
 
@@ -52,7 +64,7 @@ def cylinder_points(radius: float, half_height: float) -> Array:
     angle = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
     circle = np.stack([radius * np.cos(angle), radius * np.sin(angle), np.zeros_like(angle)], -1)
     heights = np.linspace(-half_height, half_height, 5)
-    rings = [circle + [0.0, 0.0, height] for height in heights]
+    rings = [circle + up(height) for height in heights]
     return np.concatenate([*rings, [[0.0, 0.0, heights[0]], [0.0, 0.0, heights[-1]]]])
 
 
@@ -93,7 +105,7 @@ def blocked(site: ArrayLike, u: ArrayLike, obstacles: ArrayLike, gap: float = 0.
 
 
 def clearance(start: ArrayLike, end: ArrayLike, obstacles: ArrayLike, radius: float = 0.1) -> float:
-    """Height of the highest obstacle point ``(O, 3)`` within ``radius`` of the way seen from above; -inf where there is none."""
+    """Height of the highest obstacle point ``(O, 3)`` within ``radius`` of the way seen from above, or -inf."""
     points = np.asarray(obstacles, np.float64).reshape(-1, 3)
     first, way = np.asarray(start)[:2], np.asarray(end)[:2] - np.asarray(start)[:2]
     share = np.clip((points[:, :2] - first) @ way / max(float(way @ way), 1e-12), 0.0, 1.0)
@@ -104,7 +116,7 @@ def clearance(start: ArrayLike, end: ArrayLike, obstacles: ArrayLike, radius: fl
 def sidestep(points: ArrayLike, obstacles: ArrayLike, air: float = 0.015, farthest: float = 0.16) -> Array:
     """Shortest horizontal move ``(2,)`` after which a body with ``points`` ``(N, 3)`` can be lifted past all obstacles.
 
-    The body counts as the upright cylinder around it; ``air`` metres stay free. Zeros where no move up to ``farthest`` helps.
+    The body counts as the upright cylinder around it, ``air`` metres stay free; zeros where no move helps.
     """
     body, others = np.asarray(points, np.float64), np.asarray(obstacles, np.float64).reshape(-1, 3)
     middle = (body[:, :2].max(0) + body[:, :2].min(0)) / 2

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from teachers.libero.experts.geometry import Array, clearance, frame, rotation_vector
+from teachers.libero.experts.geometry import Array, clearance, frame, rotation_vector, up
 from teachers.libero.experts.knobs import Knobs
 from teachers.libero.experts.scene import Scene
 
@@ -108,4 +108,4 @@ class Arm:
     def rise(self, height: float, gripper: float, rotation: Array | None = None) -> Actions:
         """Straight up by ``height`` metres."""
         turn = self.rest if rotation is None else rotation
-        yield from self.go(self.scene.hand + [0.0, 0.0, height], turn, gripper, Tolerance(0.03, 0.3, 25))
+        yield from self.go(self.scene.hand + up(height), turn, gripper, Tolerance(0.03, 0.3, 25))

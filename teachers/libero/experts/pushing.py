@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from teachers.libero.experts.geometry import Array
+from teachers.libero.experts.geometry import Array, up
 from teachers.libero.experts.motion import CLOSE, Actions, Arm, Tolerance
 
 
@@ -13,7 +13,7 @@ def drag(arm: Arm, name: str, goal: Array) -> Actions:
     scene = arm.scene
     height = scene.points(name)[:, 2].min() + 0.011
     centre = arm.blur([*scene.position(name)[:2], height], 0.2)
-    yield from arm.go(centre + [0.0, 0.0, 0.12], arm.rest, CLOSE, Tolerance(0.02, steps=70))
+    yield from arm.go(centre + up(0.12), arm.rest, CLOSE, Tolerance(0.02, steps=70))
     yield from arm.go(centre, arm.rest, CLOSE, Tolerance(steps=40), speed=0.6)
     for _ in range(150):
         left = goal + arm.bias[:2] - scene.position(name)[:2]

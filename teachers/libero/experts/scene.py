@@ -101,6 +101,12 @@ class Scene:
             return bool(self.env.object_sites_dict[name].joints)
         return name in self.env.fixtures_dict and bool(self.env.get_object(name).joints)
 
+    def hinged(self, name: str) -> bool:
+        """Whether it turns on a hinge, as against sliding."""
+        from mujoco import mjtJoint
+
+        return bool(self.model.jnt_type[self.joint(name)] == mjtJoint.mjJNT_HINGE)
+
     def joint_value(self, joint: int) -> float:
         """Angle or slide of a joint, rad or m."""
         return float(self.data.qpos[self.model.jnt_qposadr[joint]])

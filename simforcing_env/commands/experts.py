@@ -1,0 +1,103 @@
+"""How often the scripted LIBERO experts succeed; nothing is rendered, an interrupted run goes on where it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from teachers.libero.experts.knobs import Knobs
+
+
+@dataclass(frozen=True)
+class Config:
+    """What to measure, and where to write it."""
+
+    json: Path = Path("results/libero-experts.json")
+    """Results; a CSV with a line per task and the ledger with a line per episode stand beside it."""
+    suites: tuple[str, ...] = ("libero_spatial", "libero_object", "libero_goal", "libero_10", "libero_90")
+    """LIBERO suites."""
+    tasks: tuple[int, ...] = ()
+    """Numbers of the tasks in each suite; by default all."""
+    inits: int = 10
+    """Initial states of each task: those numbered from 0."""
+    steps: int = 800
+    """Control steps (20 a second) after which an episode has failed."""
+    workers: int = 1
+    """Processes; their number does not change the result."""
+    seed: int = 0
+    """Seed of the knobs; without knobs it changes nothing."""
+    knobs: Knobs = field(default_factory=Knobs)
+    """Knobs that make the experts worse on purpose."""
+
+
+def run(config: Config) -> None:
+    """Run what the ledger lacks, print a line per task, write results and table."""
+    from teachers.libero.experts.trials import Job, Trial, append, code_hash, read_ledger, run_jobs
+    from teachers.libero.suites import find_task, tasks
+    from world_model.errors import InputError
+
+    if config.inits < 1:
+        raise InputError(f"{config.inits} initial states measure nothing; give --inits from 1 to 50")
+    ledger = config.json.with_suffix(".ledger.jsonl")
+    known, code = read_ledger(ledger), code_hash()
+    wanted = [(suite, task) for suite in config.suites for task in config.tasks or range(len(tasks(suite)))]
+    done: list[Trial] = []
+    jobs: list[Job] = []
+    for suite, task in wanted:
+        missing = []
+        for init in range(config.inits):
+            language = find_task(suite, task).language
+            key = Trial(suite, task, language, init, config.seed, False, 0, asdict(config.knobs), code).key
+            if key in known:
+                done.append(known[key])
+            else:
+                missing.append(init)
+        if missing:
+            jobs.append(Job(suite, task, tuple(missing), config.seed, config.steps, config.knobs))
+
+    def report(trial: Trial) -> None:
+        append(ledger, trial)
+        done.append(trial)
+        outcome = "success" if trial.success else "failure"
+        print(
+            f"{trial.suite}/{trial.task}/{trial.init} {outcome} after {trial.steps} steps: {trial.language}", flush=True
+        )
+
+    run_jobs(jobs, config.workers, report)
+    _write(config, done)
+
+
+def _write(config: Config, trials: list) -> None:  # type: ignore[type-arg]
+    import csv
+
+    from teachers.libero.experts.trials import by_task
+    from world_model.results import Metric, describe_device, this_command, write_results
+
+    metrics = {}
+    for suite in config.suites:
+        outcomes = [trial.success for trial in trials if trial.suite == suite]
+        metrics[f"success_{suite}"] = Metric.rate(sum(outcomes), len(outcomes), "share")
+        print(f"{suite}: {sum(outcomes)} of {len(outcomes)}")
+    write_results(
+        config.json,
+        command=this_command(),
+        checkpoint=None,
+        contract=None,
+        device=describe_device(),
+        sampler_steps=None,
+        seeds=[config.seed],
+        metrics=metrics,
+    )
+    table = config.json.with_suffix(".csv")
+    temporary = table.with_name(f".{table.name}.tmp")
+    with temporary.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["suite", "task", "language", "successes", "n", "rate", "low", "high", "mean_steps"])
+        for (suite, task), group in by_task(trials):
+            rate = Metric.rate(sum(trial.success for trial in group), len(group))
+            steps = sum(trial.steps for trial in group) / len(group)
+            numbers = [f"{x:.3f}" for x in (rate.value, rate.low or 0.0, rate.high or 0.0)]
+            writer.writerow(
+                [suite, task, group[0].language, sum(t.success for t in group), rate.n, *numbers, f"{steps:.0f}"]
+            )
+    temporary.replace(table)
