@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from teachers.libero.experts.geometry import Array, rotation_about_z, sidestep, up
+from teachers.libero.experts.geometry import (
+    Array,
+    long_side,
+    rotation_about,
+    rotation_about_z,
+    sidestep,
+    turn_between,
+    up,
+)
 from teachers.libero.experts.grasps import Grasp, plan_grasps
 from teachers.libero.experts.motion import CLOSE, EXACT, NEAR, OPEN, Actions, Arm, Tolerance
 
@@ -24,8 +32,17 @@ class Spot:
     xy: Array
     floor: float
     clear: float
-    turn: Array | None = None
-    """Rotation ``(3, 3)`` of the hand for putting down, where the one of the grasp does not do."""
+    along: Array | None = None
+    """Horizontal direction ``(2,)`` that its long side must have, where that matters."""
+
+
+@dataclass(frozen=True)
+class Niche:
+    """A place open at one side: the object's origin goes to ``centre`` ``(3,)``, moving along ``into`` ``(3,)``."""
+
+    centre: Array
+    into: Array
+    depth: float  # of ``centre`` behind the opening
 
 
 class Carrier:
@@ -98,8 +115,10 @@ class Carrier:
     def put(self, name: str, spot: Spot) -> Actions:
         """Put the held object down at a spot, open the fingers, and rise."""
         arm, scene = self.arm, self.scene
-        rotation = self.rotation if spot.turn is None else spot.turn
-        goal = self._site(name, spot, max(spot.clear, spot.floor + 0.06))
+        rotation = self.rotation
+        if spot.along is not None:
+            rotation = rotation_about_z(turn_between(long_side(scene.points(name)), spot.along)) @ rotation
+        goal = self._site(name, spot.xy, max(spot.clear, spot.floor + 0.06), rotation)
         if arm.knobs.waypoint_noise:
             middle = arm.blur((goal + scene.hand) / 2)
             middle[2] = max(middle[2], scene.hand[2])
@@ -109,14 +128,38 @@ class Carrier:
             yield from arm.rise(0.05, OPEN)
             return
         yield from arm.go(goal + arm.bias, rotation, CLOSE, Tolerance(0.012, steps=80))
-        goal = self._site(name, spot, spot.floor)  # again: it may have slipped
+        goal = self._site(name, spot.xy, spot.floor, rotation)  # again: it may have slipped
         yield from arm.go(goal + arm.bias, rotation, CLOSE, EXACT, speed=0.6)
         yield from arm.hold(goal + arm.bias, rotation, OPEN, 6)
         yield from arm.rise(0.12, OPEN, rotation)
 
-    def _site(self, name: str, spot: Spot, lowest: float) -> Array:
-        """Where the hand must be for the held object's lowest point to be at a height over the spot."""
-        scene = self.scene
-        offset = scene.position(name) - scene.hand
-        low = scene.points(name)[:, 2].min() - scene.hand[2]
-        return np.array([*(spot.xy - offset[:2]), lowest - low])
+    def thrust(self, name: str, niche: Niche) -> Actions:
+        """Turn the hand level, object ahead, and bring it into a niche; the hand stays outside."""
+        arm, scene = self.arm, self.scene
+        out = -niche.into
+        rotation = rotation_about(np.cross([0.0, 0.0, -1.0], niche.into), np.pi / 2) @ self.rotation
+        ahead = scene.points(name) - scene.hand
+        reach = float((ahead @ scene.hand_rotation[:, 2]).max())
+        before = niche.centre + out * (niche.depth + max(reach, 0.0) + 0.06)
+        yield from arm.travel(before + up(0.05), rotation, CLOSE, name)
+        yield from arm.go(self._origin(name, before, rotation), rotation, CLOSE, Tolerance(0.015, 0.1, 80))
+        if not self.holds(name):
+            yield from arm.rise(0.05, OPEN, rotation)
+            return
+        goal = self._origin(name, niche.centre, rotation) + arm.bias
+        yield from arm.go(goal, rotation, CLOSE, EXACT, speed=0.6)
+        yield from arm.hold(scene.hand, rotation, OPEN, 6)
+        yield from arm.go(scene.hand + out * 0.15, rotation, OPEN, Tolerance(0.02, steps=30))
+        yield from arm.rise(0.12, OPEN, rotation)
+
+    def _site(self, name: str, xy: Array, lowest: float, rotation: Array) -> Array:
+        """Where the hand, turned to ``rotation``, has the held object's origin over ``xy``, its foot at ``lowest``."""
+        turn = rotation @ self.scene.hand_rotation.T
+        offset = turn @ (self.scene.position(name) - self.scene.hand)
+        low = ((self.scene.points(name) - self.scene.hand) @ turn.T)[:, 2].min()
+        return np.array([*(xy - offset[:2]), lowest - low])
+
+    def _origin(self, name: str, goal: Array, rotation: Array) -> Array:
+        """Where the hand, turned to ``rotation``, has the held object's origin at ``goal``."""
+        turn = rotation @ self.scene.hand_rotation.T
+        return goal - turn @ (self.scene.position(name) - self.scene.hand)

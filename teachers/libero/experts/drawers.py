@@ -10,6 +10,8 @@ from teachers.libero.experts.geometry import Array, frame, rotation_vector, up
 from teachers.libero.experts.motion import CLOSE, KEEP, OPEN, Actions, Arm, Tolerance
 from teachers.libero.experts.scene import Scene
 
+LOW = 0.09  # m above the foot of the cabinet: a level hand would meet the table
+
 
 @dataclass(frozen=True)
 class Drawer:
@@ -43,6 +45,13 @@ def level(arm: Arm, out: Array) -> Array:
     return min(rolls, key=lambda roll: float(np.linalg.norm(rotation_vector(roll @ arm.rest.T))))
 
 
+def slanted(arm: Arm, out: Array) -> Array:
+    """Hand rotation ``(3, 3)`` that points down and along ``-out``, fingers abreast: the palm stays above a table."""
+    side = np.cross([0.0, 0.0, 1.0], out)
+    turns = [frame(-out - up(1.0), sign * side) for sign in (1.0, -1.0)]
+    return min(turns, key=lambda turn: float(np.linalg.norm(rotation_vector(turn @ arm.rest.T))))
+
+
 def open_drawer(arm: Arm, region: str) -> Actions:
     """Pull a drawer out by its handle and leave it."""
     scene = arm.scene
@@ -70,7 +79,8 @@ def close_drawer(arm: Arm, region: str) -> Actions:
     scene = arm.scene
     drawer = Drawer.of(scene, region)
     out, handle = drawer.out, arm.blur(drawer.handle, 0.2) + up(0.005)
-    turn = level(arm, out)
+    floor = scene.points(scene.owner(region))[:, 2].min()
+    turn = slanted(arm, out) if handle[2] - floor < LOW else level(arm, out)
     front = handle + out * 0.07
     yield from arm.travel(front + out * 0.05 + up(0.15), turn, CLOSE)
     yield from arm.go(front, turn, CLOSE, Tolerance(0.015, 0.15, 40))

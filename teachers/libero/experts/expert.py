@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from teachers.libero.experts.carrying import Carrier
+from teachers.libero.experts.carrying import Carrier, Niche
 from teachers.libero.experts.dials import turn_dial
 from teachers.libero.experts.doors import close_door, open_door
 from teachers.libero.experts.drawers import close_drawer, open_drawer
@@ -104,4 +104,10 @@ class ScriptedExpert:
         if self.scene.has_joint(step.target) and self.scene.is_region(step.target):
             yield from self._ensure_open(step.target)
         yield from self.carrier.take(step.thing)
-        yield from self.carrier.put(step.thing, spot(self.scene, step.target))
+        sharing = [other.thing for other in self.steps if other.target == step.target]
+        index = sharing.index(step.thing) if step.thing in sharing else 0
+        place = spot(self.scene, step.target, (index, max(1, len(sharing))))
+        if isinstance(place, Niche):
+            yield from self.carrier.thrust(step.thing, place)
+        else:
+            yield from self.carrier.put(step.thing, place)

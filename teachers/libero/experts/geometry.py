@@ -128,3 +128,16 @@ def sidestep(points: ArrayLike, obstacles: ArrayLike, air: float = 0.015, farthe
             if not len(above) or np.linalg.norm(above - move, axis=1).min() > radius:
                 return move
     return np.zeros(2)
+
+
+def long_side(points: ArrayLike) -> Array:
+    """Horizontal unit vector ``(2,)`` along which points ``(N, 3)`` spread most."""
+    flat = np.asarray(points, np.float64)[:, :2]
+    return np.linalg.eigh(np.cov(flat.T))[1][:, -1]
+
+
+def turn_between(first: ArrayLike, second: ArrayLike) -> float:
+    """Smallest turn about the vertical that lays the line along ``first`` ``(2,)`` on that along ``second``."""
+    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    angle = float(np.arctan2(a[0] * b[1] - a[1] * b[0], a @ b))
+    return (angle + np.pi / 2) % np.pi - np.pi / 2

@@ -74,10 +74,11 @@ def _whole(points: Array, obstacles: Array, finger_axis: Array) -> Iterator[Gras
 
 def _rim(points: Array, obstacles: Array, finger_axis: Array, here: Array) -> Iterator[Grasp]:
     top, bottom = points[:, 2].max(), points[:, 2].min()
-    if top - bottom < 0.03:
-        return
     rim = points[points[:, 2] > top - 0.012]
     middle = (rim[:, :2].max(0) + rim[:, :2].min(0)) / 2
+    hollow = np.linalg.norm(rim[:, :2] - middle, axis=1).min() > 0.015
+    if top - bottom < 0.03 or np.ptp(rim[:, :2], axis=0).min() < 0.05 or not hollow:
+        return
     height = max(top - 0.030, bottom + 0.012)
     for yaw in np.deg2rad(np.arange(-90, 90, 10)):
         for u in (_axes(finger_axis, yaw)[0], -_axes(finger_axis, yaw)[0]):
