@@ -28,7 +28,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class History(_Rows):
-    """Clean frames that a generation is conditioned on, and the actions between them.
+    """Clean frames that a generation is conditioned on, the actions between them, and what the model remembers.
 
     Frames before the first one of an episode are padded by repeating it, with ``valid`` False;
     action ``i`` (from frame i to i+1) counts only where ``valid[:, i]``.
@@ -38,6 +38,7 @@ class History(_Rows):
     proprio: Tensor  # (B, h, P) in [-1, 1]
     actions: Tensor  # (B, h - 1, a, A) in [-1, 1]
     valid: Tensor  # (B, h) bool; the last frame is always valid
+    memory: Tensor | None = None  # (B, M) what the model carries beyond frames; None or NaN: it reads it from them
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Denoised(_Rows):
     latents: Tensor  # (B, n, C, U, V)
     proprio: Tensor  # (B, n, P) in [-1, 1]
     log_error: Tensor  # (B, n) natural log of the expected latent mean squared error
+    memory: Tensor | None = None  # (B, n, M) to be carried on
 
 
 class WorldModel(Protocol):
@@ -74,7 +76,8 @@ class WorldModel(Protocol):
 
     ``condition`` does the work that does not depend on the noisy frames, once per generation;
     ``denoise`` is then called once per sampler step. ``frames_per_call`` is 1 for next-frame
-    models and 0 for models that take any number of frames at once.
+    models and 0 for models that take any number of frames at once. A model may carry ``memory_dim`` numbers from
+    frame to frame (0 or no such attribute: frames alone); it must be able to begin from frames without them.
     """
 
     frames_per_call: ClassVar[int]

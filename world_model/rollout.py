@@ -56,6 +56,7 @@ class Rollout:
             raise InputError(f"history is {history} frames but a generation needs at least 1; raise it")
         self.model, self.codec, self.contract, self.sampler = model, codec, contract, sampler
         self.history = history
+        self.memory_dim = int(getattr(model, "memory_dim", 0))
         self.piece = 1 if model.frames_per_call == 1 else max_frames
         self.runtime = runtime or Runtime()
 
@@ -100,6 +101,7 @@ class Rollout:
             proprio=_pad_front(self._tensor(self.contract.normalize_proprio(self._clamp(proprio[:, last]))), pad),
             actions=_pad_zeros(self._tensor(self.contract.normalize_actions(between[:, last])), pad),
             valid=torch.from_numpy(valid).to(self.runtime.device),
+            memory=torch.full((batch, self.memory_dim), torch.nan, device=self.runtime.device),
         )
         indices = torch.full((batch,), length - 1, dtype=torch.int64)
         return RolloutState(history, torch.from_numpy(np.array(seeds, np.int64)), indices)
@@ -162,6 +164,7 @@ class Rollout:
             proprio=_newest(old.proprio, normalized, self.history),
             actions=_newest(old.actions, actions, self.history - 1),
             valid=_newest(old.valid, torch.ones_like(actions[:, :, 0, 0], dtype=torch.bool), self.history),
+            memory=old.memory if denoised.memory is None else denoised.memory[:, -1].float(),
         )
         uncertainty = denoised.log_error.float().exp().cpu().numpy()
         generated = Generated(frames.cpu().numpy(), proprio, uncertainty, latents, normalized)

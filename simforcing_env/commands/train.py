@@ -31,6 +31,8 @@ class Config:
     """Override of a recipe's field, repeatable: ``--set train.batch=16 --set train.model.width=96``."""
     codec: Path | None = None
     """Folder of a fitted codec; otherwise the recipe's codec is fitted on the training frames."""
+    initial: Path | None = None
+    """Checkpoint whose weights and codec a new run begins with (a second stage, or fine-tuning on other data)."""
     device: str = "auto"
     """auto, cpu or cuda."""
     threads: int = 1
@@ -51,6 +53,7 @@ def run(config: Config) -> None:
         held_out=config.held_out,
         out=config.out,
         codec=config.codec,
+        initial=config.initial,
         device=config.device,
     )
     metrics = trainer.run(config.minutes, config.cpu_minutes, config.stop_at)

@@ -4,12 +4,14 @@ An encoder looks once at the last frames, proprio and actions and foresees where
 and, in form e, the teacher's state (object poses, a training target only; nothing but frames and proprio is needed
 at run time). A denoiser then draws the frame that fits this forecast, once per sampler step. Form e separates the
 two jobs that blur each other in a small network, dynamics and drawing: the drawer is trained on the true next state,
-so what it draws is sharp, and an error of the forecast moves the object instead of smearing it.
+so what it draws is sharp, and an error of the forecast moves the object instead of smearing it. The state is read
+from frames once, where an episode begins, and then carried as the model's memory: read again from its own frames, it
+would take their flaws for movement.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import torch
@@ -89,6 +91,7 @@ class NextFrameNet(nn.Module):
     def __init__(self, config: NextFrameConfig) -> None:
         super().__init__()
         self.config = config
+        self.memory_dim = config.forecast.state_dim
         width, deep, dim, channels = config.width, config.deep_width, config.condition_dim, config.latent_channels
         self.step = StepCondition(config.step, dim)
         # encoder
@@ -130,6 +133,8 @@ class NextFrameNet(nn.Module):
         deep = self.encode_attention(deep)
         proprio = history.proprio[:, -1]
         now = proprio.new_zeros(len(proprio), 0) if self.reader is None else self.reader(features, deep)
+        if history.memory is not None:
+            now = torch.where(history.memory.isnan(), now, history.memory)
         forecast = Forecast(now, *self.foreseer(condition, proprio, now.detach()))
         return Context(history, features, deep, condition, forecast)
 
@@ -157,7 +162,7 @@ class NextFrameNet(nn.Module):
         x = F.pixel_shuffle(self.draw_up(x), 2) + skip
         out = self.draw_out(F.silu(self.draw_merge(x, condition))).float()
         clean = z - noise_level[:, :, None, None] * out if self.config.prediction == "v" else last + out
-        return Denoised(clean[:, None], proprio[:, None], log_error)
+        return Denoised(clean[:, None], proprio[:, None], log_error, state[:, None].float())
 
     def loss(self, clip: Clip, generator: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
         """Every frame after the history, from true frames or (share ``rollout``) from the model's own."""
@@ -215,6 +220,7 @@ class NextFrameNet(nn.Module):
                 torch.cat([history.proprio[:, 1:], made.proprio.float()], dim=1),
                 true.actions,
                 true.valid,
+                made.memory[:, 0] if made.memory is not None else None,
             )
             if self.config.forecast.state_dim and clip.state is not None:
                 drift = context.forecast.state.detach().float() - clip.state[:, k + count]
@@ -288,13 +294,18 @@ def _limit_gradient(x: Tensor, steps: int) -> Tensor:
 
 
 def _put_back(history: History, true: History, lost: Tensor) -> History:
-    """``history`` with the rows of ``true`` where ``lost`` ``(B,)``."""
+    """``history`` with the rows of ``true``, to be read anew, where ``lost`` ``(B,)``."""
 
     def choose(own: Tensor, truth: Tensor) -> Tensor:
         return torch.where(lost.reshape(-1, *(1,) * (own.ndim - 1)), truth.to(own.dtype), own)
 
+    memory = None if history.memory is None else torch.where(lost[:, None], torch.nan, history.memory)
     return History(
-        choose(history.latents, true.latents), choose(history.proprio, true.proprio), true.actions, true.valid
+        choose(history.latents, true.latents),
+        choose(history.proprio, true.proprio),
+        true.actions,
+        true.valid,
+        memory,
     )
 
 
@@ -305,7 +316,7 @@ def _concatenate(steps: list[Step]) -> Step:
 
     histories = [s.history for s in steps]
     return Step(
-        History(*(torch.cat([getattr(h, f.name) for h in histories]) for f in fields(History))),
+        History(*(torch.cat([getattr(h, n) for h in histories]) for n in ("latents", "proprio", "actions", "valid"))),
         torch.cat([s.action for s in steps]),
         torch.cat([s.target for s in steps]),
         torch.cat([s.next_proprio for s in steps]),

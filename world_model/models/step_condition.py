@@ -66,10 +66,12 @@ def last_frames(history: History, count: int) -> History:
             repeat(history.proprio),
             torch.cat([blank, history.actions], dim=1),
             torch.cat([torch.zeros_like(history.valid[:, :1]).expand(-1, pad), history.valid], dim=1),
+            history.memory,
         )
     return History(
         history.latents[:, -count:],
         history.proprio[:, -count:],
         history.actions[:, history.actions.shape[1] - count + 1 :],
         history.valid[:, -count:],
+        history.memory,
     )

@@ -7,10 +7,12 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 
+from world_model.checkpoint import load_state
 from world_model.codecs import CODECS, fit_pca, load_codec, save_codec
 from world_model.data.lerobot.reader import read_dataset
 from world_model.diffusion import SAMPLERS
@@ -32,9 +34,12 @@ def start_run(
     held_out: Path,
     out: Path,
     codec: Path | None = None,
+    initial: Path | None = None,
     device: str = "auto",
 ) -> Trainer:
     """Read the data, fit or load the codec, build the model and pick up what stands in ``out``.
+
+    ``initial``: checkpoint whose weights and codec a new run begins with.
 
     Raises:
         ContractError: training and held-out data have different contracts.
@@ -42,6 +47,7 @@ def start_run(
     """
     plan = recipe(name, overrides)
     data, other = read_dataset(dataset), read_dataset(held_out)
+    first = None if initial is None else LearnedSimulator.from_pretrained(initial, contract=data.contract)
     data.contract.require_same(other.contract, str(dataset), str(held_out))
     out.mkdir(parents=True, exist_ok=True)
     _claim(out / "config.json", plan)
@@ -49,13 +55,15 @@ def start_run(
     length = plan.train.windows.history + plan.train.validation_frames
     check = dataclasses.replace(plan.train.windows, length=length)
     validation = Windows([other[i] for i in range(len(other))], data.contract, check, plan.train.state)
-    net = _codec(plan, windows, codec, out / "codec")
+    net = _codec(plan, windows, first.codec if first else load_codec(codec) if codec else None, out / "codec")
     weights = tuple(float(w) for w in getattr(net, "scale", torch.ones(1)).square())
     values = {**plan.train.model, "channel_weights": weights if len(weights) > 1 else ()}
     kind, model_config = build_config(MODELS, values, f"recipe {name!r}")
     with torch.random.fork_rng():
         torch.manual_seed(plan.train.seed)  # torch's layers draw their first weights from the global generator
         model = MODELS[kind][1](model_config)
+    if first is not None:
+        load_state(model, first.model.state_dict(), Path(str(initial)))
     sampler = build(SAMPLERS, plan.sampler, f"recipe {name!r}")
 
     def export(average: nn.Module, step: int, seconds: float) -> None:
@@ -78,10 +86,10 @@ def start_run(
     return Trainer(plan.train, model, net, data.contract, windows, validation, sampler, out, export, device)
 
 
-def _codec(plan: Recipe, windows: Windows, given: Path | None, folder: Path) -> Codec:
+def _codec(plan: Recipe, windows: Windows, given: Any, folder: Path) -> Codec:
     if not folder.exists():
         if given is not None:
-            save_codec(load_codec(given), folder)
+            save_codec(given, folder)
         else:
             every = max(1, len(windows.frames) // 4000)
             _, config = build_config({"pca": CODECS["pca"]}, plan.codec, "recipe's codec")
