@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from teachers.libero.experts.knobs import Knobs
+
+if TYPE_CHECKING:
+    from teachers.libero.experts.trials import Trial
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ def run(config: Config) -> None:
     _write(config, done)
 
 
-def _write(config: Config, trials: list) -> None:  # type: ignore[type-arg]
+def _write(config: Config, trials: list[Trial]) -> None:
     import csv
 
     from teachers.libero.experts.trials import by_task

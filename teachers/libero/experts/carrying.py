@@ -43,6 +43,7 @@ class Niche:
     centre: Array
     into: Array
     depth: float  # of ``centre`` behind the opening
+    tilt: float = np.pi / 2  # rad: of the hand from straight down
 
 
 class Carrier:
@@ -118,7 +119,9 @@ class Carrier:
         rotation = self.rotation
         if spot.along is not None:
             rotation = rotation_about_z(turn_between(long_side(scene.points(name)), spot.along)) @ rotation
-        goal = self._site(name, spot.xy, max(spot.clear, spot.floor + 0.06), rotation)
+        if not self.holds(name):
+            return
+        goal = self._site(name, spot, max(spot.clear, spot.floor + 0.06), rotation)
         if arm.knobs.waypoint_noise:
             middle = arm.blur((goal + scene.hand) / 2)
             middle[2] = max(middle[2], scene.hand[2])
@@ -127,17 +130,20 @@ class Carrier:
         if not self.holds(name):
             yield from arm.rise(0.05, OPEN)
             return
-        yield from arm.go(goal + arm.bias, rotation, CLOSE, Tolerance(0.012, steps=80))
-        goal = self._site(name, spot.xy, spot.floor, rotation)  # again: it may have slipped
+        fit = Tolerance(0.012, steps=80) if spot.along is None else Tolerance(0.003, 0.03, 80)
+        yield from arm.go(goal + arm.bias, rotation, CLOSE, fit)
+        goal = self._site(name, spot, spot.floor, rotation)  # again: it may have slipped
         yield from arm.go(goal + arm.bias, rotation, CLOSE, EXACT, speed=0.6)
         yield from arm.hold(goal + arm.bias, rotation, OPEN, 6)
         yield from arm.rise(0.12, OPEN, rotation)
 
     def thrust(self, name: str, niche: Niche) -> Actions:
-        """Turn the hand level, object ahead, and bring it into a niche; the hand stays outside."""
+        """Turn the hand, object ahead, and bring it into a niche; the hand stays outside."""
         arm, scene = self.arm, self.scene
+        if not self.holds(name):
+            return
         out = -niche.into
-        rotation = rotation_about(np.cross([0.0, 0.0, -1.0], niche.into), np.pi / 2) @ self.rotation
+        rotation = rotation_about(np.cross([0.0, 0.0, -1.0], niche.into), niche.tilt) @ self.rotation
         ahead = scene.points(name) - scene.hand
         reach = float((ahead @ scene.hand_rotation[:, 2]).max())
         before = niche.centre + out * (niche.depth + max(reach, 0.0) + 0.06)
@@ -152,12 +158,14 @@ class Carrier:
         yield from arm.go(scene.hand + out * 0.15, rotation, OPEN, Tolerance(0.02, steps=30))
         yield from arm.rise(0.12, OPEN, rotation)
 
-    def _site(self, name: str, xy: Array, lowest: float, rotation: Array) -> Array:
-        """Where the hand, turned to ``rotation``, has the held object's origin over ``xy``, its foot at ``lowest``."""
+    def _site(self, name: str, spot: Spot, lowest: float, rotation: Array) -> Array:
+        """Where the hand, turned to ``rotation``, has the held object over a spot, its foot at ``lowest``."""
         turn = rotation @ self.scene.hand_rotation.T
-        offset = turn @ (self.scene.position(name) - self.scene.hand)
-        low = ((self.scene.points(name) - self.scene.hand) @ turn.T)[:, 2].min()
-        return np.array([*(xy - offset[:2]), lowest - low])
+        shape = (self.scene.points(name) - self.scene.hand) @ turn.T
+        offset = (turn @ (self.scene.position(name) - self.scene.hand))[:2]
+        if spot.along is not None:  # a slot: its shape must fit, wherever its origin is
+            offset = (shape.max(0) + shape.min(0))[:2] / 2
+        return np.array([*(spot.xy - offset), lowest - shape[:, 2].min()])
 
     def _origin(self, name: str, goal: Array, rotation: Array) -> Array:
         """Where the hand, turned to ``rotation``, has the held object's origin at ``goal``."""

@@ -10,6 +10,8 @@ from teachers.libero.experts.geometry import Array, frame, rotation_vector, up
 from teachers.libero.experts.motion import CLOSE, KEEP, OPEN, Actions, Arm, Tolerance
 from teachers.libero.experts.scene import Scene
 
+FRONT = 0.068  # m from the handle's outer side to fingers behind the drawer's front
+ROOM = 0.06  # m that a drawer must be out for fingers to come in behind its front
 LOW = 0.09  # m above the foot of the cabinet: a level hand would meet the table
 
 
@@ -72,6 +74,26 @@ def open_drawer(arm: Arm, region: str) -> Actions:
         yield arm.towards(scene.hand + out * 0.035 + across, turn, CLOSE)
     yield from arm.hold(scene.hand, turn, OPEN, 6)
     yield from _leave(arm, out, turn, OPEN)
+    left = abs(drawer.open_at) - drawer.sign * scene.joint_value(drawer.joint)
+    if 0.0 < left < abs(drawer.open_at) - ROOM:
+        yield from _push_out(arm, region)
+
+
+def _push_out(arm: Arm, region: str) -> Actions:
+    """Open a drawer that stands ajar the rest of the way: closed fingers behind its front, hand upright."""
+    scene = arm.scene
+    drawer = Drawer.of(scene, region)
+    height = scene.points(scene.joint_body(drawer.joint))[:, 2].max() - 0.02
+    behind = drawer.handle - drawer.out * FRONT
+    site = np.array([behind[0], behind[1], height])
+    yield from arm.travel(site + up(0.1), arm.rest, CLOSE)
+    yield from arm.go(site, arm.rest, CLOSE, Tolerance(steps=40), speed=0.7)
+    for _ in range(40):
+        if drawer.sign * scene.joint_value(drawer.joint) > abs(drawer.open_at):
+            break
+        across = (site - scene.hand) * (1.0 - np.abs(drawer.out))
+        yield arm.towards(scene.hand + drawer.out * 0.035 + across, arm.rest, CLOSE)
+    yield from arm.rise(0.15, CLOSE)
 
 
 def close_drawer(arm: Arm, region: str) -> Actions:

@@ -10,6 +10,7 @@ from teachers.libero.experts.scene import TABLES, Scene
 
 GAP = 0.004  # m of air under what is put down
 APART = 0.085  # m between things that share a region
+FLAT = 0.045  # m: half the height of a niche that a level hand does not reach, so near to the table
 NICHES = ("microwave", "wooden_two_layer_shelf")
 """Fixtures whose inside has a roof: things go in from the side."""
 
@@ -58,4 +59,6 @@ def _niche(scene: Scene, region: str, centre: Array, half: Array) -> Niche:
     sides = scene.rotation(scene.owner(region))[:, :2].T
     out = min([*sides, *-sides], key=closed)
     depth = min(float(np.abs(half @ out)), 0.05)
-    return Niche(centre + out * (float(np.abs(half @ out)) - depth), -out, depth)
+    tilt = np.pi / 4 if half[2] < FLAT else np.pi / 2
+    depth = 0.02 if half[2] < FLAT else depth  # a slanting object goes no deeper
+    return Niche(centre + out * (float(np.abs(half @ out)) - depth), -out, depth, tilt)

@@ -1,0 +1,35 @@
+"""``simforcing experts`` measures, writes its files, and runs no episode twice."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from simforcing_env.commands.experts import Config, run
+from world_model.errors import InputError
+from world_model.extras import absent
+from world_model.results import read_results
+
+needs_libero = pytest.mark.skipif(bool(absent("libero")), reason='needs pip install "simforcing-env[libero]"')
+
+
+@needs_libero
+def test_it_measures_and_continues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = Config(json=tmp_path / "experts.json", suites=("libero_goal",), tasks=(7,), inits=1, steps=300)
+    run(config)
+    metric = read_results(config.json)["metrics"]["success_libero_goal"]
+    assert (metric.value, metric.n) == (1.0, 1)
+    assert 0.0 < metric.low < 1.0
+    (row,) = csv.DictReader((tmp_path / "experts.csv").open())
+    assert (row["suite"], row["task"], row["successes"], row["n"]) == ("libero_goal", "7", "1", "1")
+    assert row["language"] == "turn on the stove"
+    ledger = (tmp_path / "experts.ledger.jsonl").read_text()
+    assert ledger.count("\n") == 1
+    assert "turn on the stove" in capsys.readouterr().out
+    run(config)
+    assert (tmp_path / "experts.ledger.jsonl").read_text() == ledger
+
+
+def test_no_initial_states_measure_nothing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="0 initial states"):
+        run(Config(json=tmp_path / "experts.json", inits=0))
