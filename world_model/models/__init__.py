@@ -1,9 +1,11 @@
 """Model forms behind one interface; ``MODELS`` maps a kind to its configuration and class."""
 
+from world_model.models.key_points import KeyPointConfig, KeyPointNet
 from world_model.models.next_frame import NextFrameConfig, NextFrameNet
 from world_model.models.transformer import FactorisedTransformer, TransformerConfig
 
 MODELS = {
+    "key_points": (KeyPointConfig, KeyPointNet),
     "next_frame": (NextFrameConfig, NextFrameNet),
     "transformer": (TransformerConfig, FactorisedTransformer),
 }

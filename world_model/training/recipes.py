@@ -36,7 +36,7 @@ _CONV = {"kind": "next_frame", "step": _STEP, **_GRID, "proprio_points": (0, 1),
 _TRANSFORMER = {"kind": "transformer", "condition": _FRAME, **_GRID, "depth": 8, "dim": 192, "heads": 6}
 _FORECAST = {"state_dim": 6, "relative": tuple((axis, 2 * point + axis) for point in range(3) for axis in (0, 1))}
 _STUDY = {"rollout": 0.0}
-_FORM_E = {**_CONV, **_STUDY, "forecast": _FORECAST}
+_KEY_POINTS = {**_CONV, "kind": "key_points", "forecast": _FORECAST, "noise": {"pure": 0.8}}
 
 
 def _study(model: dict[str, Any], length: int = 7, batch: int = 16, sequences: int = 0) -> Recipe:
@@ -47,12 +47,12 @@ def _study(model: dict[str, Any], length: int = 7, batch: int = 16, sequences: i
 RECIPES: dict[str, Recipe] = {
     "pusht-nano": Recipe(
         TrainConfig(
-            model={**_CONV, "forecast": _FORECAST, "rollout": 0.5},
+            model=_KEY_POINTS,
             state=PUSHT_STATE,
+            windows=WindowConfig(length=40, history=3),
             optim=OptimConfig(learning_rate=1e-3, ema=0.998),
-            sequences=128,
-            windows=WindowConfig(length=9, history=3),
             batch=10,
+            sequences=128,
             steps=60_000,
         )
     ),
@@ -61,10 +61,10 @@ RECIPES: dict[str, Recipe] = {
     "pusht-form-b": _study({**_TRANSFORMER, "order": "causal", "context_frames": 6}, batch=8),
     "pusht-form-c": _study({**_TRANSFORMER, "order": "causal", "context_frames": 6, "stem": "conv"}, batch=8),
     "pusht-form-d": _study({**_CONV, **_STUDY}),
-    "pusht-form-e": _study(_FORM_E, sequences=128),
+    "pusht-form-e": _study({**_KEY_POINTS, "noise": {}}, length=40, sequences=128),
     # The winner with v instead of x0 prediction, and trained for one step only (direct regression).
-    "pusht-form-e-v": _study({**_FORM_E, "prediction": "v"}, sequences=128),
-    "pusht-form-e-regression": _study({**_FORM_E, "noise": {"pure": 1.0}}, sequences=128),
+    "pusht-form-e-v": _study({**_KEY_POINTS, "noise": {}, "prediction": "v"}, length=40, sequences=128),
+    "pusht-form-e-regression": _study({**_KEY_POINTS, "noise": {"pure": 1.0}}, length=40, sequences=128),
 }
 
 

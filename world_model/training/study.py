@@ -19,7 +19,7 @@ FORMS = {
     "pusht-form-b": "b: frame-causal transformer",
     "pusht-form-c": "c: b with convolutional stem and head",
     "pusht-form-d": "d: convolutional next-frame denoiser",
-    "pusht-form-e": "e: d that foresees key points and draws from them",
+    "pusht-form-e": "e: key points foreseen, frames drawn from an anchor",
     "pusht-form-e-v": "e with v instead of x0 prediction",
     "pusht-form-e-regression": "e as direct regression",
 }

@@ -1,0 +1,261 @@
+"""Form e: read key points once, foresee them frame by frame, draw every frame from an anchor and the forecast.
+
+Three networks that are trained apart and meet at run time:
+
+- the reader encodes one true frame, the *anchor* (the frame that an episode begins with), and reads from it the
+  teacher's state: key points of the objects, a training target only. Frames, proprio and actions are all that is
+  needed at run time;
+- the foreseer maps (key points, proprio, actions) to the next ones; it sees no pixels, so it is trained on long
+  unrolled sequences for the price of a few frames;
+- the drawer, a denoiser, draws the frame in which the things of the anchor stand where the forecast says.
+
+The anchor's features and the key points are the model's memory. No network ever looks at a generated frame, so flaws
+of drawing are not taken for movement and do not add up: what adds up over a rollout is the foreseer's error alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from world_model.diffusion.flow import NoiseConfig, add_noise, channel_error, draw_levels, draw_noise
+from world_model.errors import InputError
+from world_model.interface import Clip, Denoised, History
+from world_model.models.forecast import STEP_SCALE, ForecastConfig, Foreseer, PointReader, step_error
+from world_model.models.layers import FilmResBlock, PointMaps, SpatialAttention, TimestepEmbedding, fourier
+from world_model.models.step_condition import StepCondition, StepConditionConfig, last_frames
+
+
+@dataclass(frozen=True)
+class KeyPointConfig:
+    """Sizes and loss weights."""
+
+    step: StepConditionConfig
+    forecast: ForecastConfig
+    proprio_points: tuple[int, ...] = ()
+    """Proprio dimensions that are x, y, x, y, ... of points in the picture, each from -1 to 1 from edge to edge."""
+    latent_channels: int = 16
+    grid: tuple[int, int] = (16, 16)
+    width: int = 64
+    deep_width: int = 128
+    deep_blocks: int = 2
+    heads: int = 4
+    condition_dim: int = 256
+    prediction: str = "x0"
+    noise: NoiseConfig = field(default_factory=NoiseConfig)
+    pairs: int = 6
+    """Pairs of anchor and target frame that are drawn from each training window."""
+    forget: float = 0.1
+    """Share of pairs in which the drawer does not see the anchor, so that it learns to draw from the forecast alone."""
+    read_weight: float = 0.1
+    state_noise: float = 0.002
+    channel_weights: tuple[float, ...] = ()
+    """Weight of each latent channel in the loss, e.g. the codec's squared scales."""
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A true frame: its latents, its features at two scales, and the key points read from it."""
+
+    latents: Tensor  # (B, C, U, V)
+    features: Tensor  # (B, W, U, V)
+    deep: Tensor  # (B, W', U/2, V/2)
+    state: Tensor  # (B, S)
+
+
+@dataclass(frozen=True)
+class Context:
+    """The anchor, the condition vector ``(B, D)`` and the forecast: proprio ``(B, P)`` and state ``(B, S)``."""
+
+    anchor: Anchor
+    condition: Tensor
+    proprio: Tensor
+    state: Tensor
+
+
+class KeyPointNet(nn.Module):
+    """`WorldModel` that generates one frame a call."""
+
+    frames_per_call: ClassVar[int] = 1
+
+    def __init__(self, config: KeyPointConfig) -> None:
+        super().__init__()
+        if config.forecast.state_dim < 2:
+            raise InputError(
+                f"state_dim is {config.forecast.state_dim} but this form needs key points; give at least 2"
+            )
+        self.config = config
+        width, deep, dim, channels = config.width, config.deep_width, config.condition_dim, config.latent_channels
+        rows, columns = config.grid
+        self.shapes = ((channels, rows, columns), (width, rows, columns), (deep, rows // 2, columns // 2))
+        self.memory_dim = config.forecast.state_dim + sum(math.prod(s) for s in self.shapes)
+        # reader
+        self.encode_condition = nn.Parameter(torch.zeros(dim))
+        self.encode_in = nn.Conv2d(channels, width, 3, padding=1)
+        self.encode_block = FilmResBlock(width, dim)
+        self.encode_down = nn.Conv2d(width, deep, 2, stride=2)
+        self.encode_deep = nn.ModuleList(FilmResBlock(deep, dim) for _ in range(config.deep_blocks))
+        self.encode_attention = SpatialAttention(deep, config.heads)
+        self.reader = PointReader(config.forecast, width, deep, config.grid)
+        # foreseer
+        self.step = StepCondition(config.step, dim)
+        self.foreseer = Foreseer(config.forecast, dim, config.step.proprio_dim)
+        # drawer
+        self.noise_level = TimestepEmbedding(dim)
+        numbers = config.step.proprio_dim + config.forecast.state_dim
+        places = fourier(torch.zeros(1, numbers), config.step.octaves).shape[-1]
+        self.draw_condition = nn.Sequential(nn.Linear(places + 2 * dim, dim), nn.SiLU(), nn.Linear(dim, dim), nn.SiLU())
+        points = len(config.proprio_points) // 2 + config.forecast.state_dim // 2
+        self.draw_points = PointMaps(points, width, config.grid)
+        self.draw_in = nn.Conv2d(2 * channels + width, width, 3, padding=1)
+        self.draw_block = FilmResBlock(width, dim)
+        self.draw_down = nn.Conv2d(width, deep, 2, stride=2)
+        self.draw_deep = nn.ModuleList(FilmResBlock(deep, dim) for _ in range(config.deep_blocks))
+        self.draw_attention = SpatialAttention(deep, config.heads)
+        self.draw_up = nn.Conv2d(deep, 4 * width, 1)
+        self.draw_merge = FilmResBlock(width, dim)
+        self.draw_out = nn.Conv2d(width, channels, 3, padding=1)
+        self.error = nn.Linear(deep + dim, 1)
+
+    def look(self, latents: Tensor) -> Anchor:
+        """Encode and read frames ``(B, C, U, V)``."""
+        condition = F.silu(self.encode_condition).expand(len(latents), -1)
+        features = self.encode_block(self.encode_in(latents), condition)
+        deep = self.encode_down(features)
+        for block in self.encode_deep:
+            deep = block(deep, condition)
+        deep = self.encode_attention(deep)
+        return Anchor(latents, features, deep, self.reader(features, deep))
+
+    def condition(self, history: History, actions: Tensor) -> Context:
+        """See `WorldModel.condition`; ``actions`` ``(B, 1, a, A)``.
+
+        Rows without memory take the last frame as their anchor.
+        """
+        anchor = self._recall(history)
+        history = last_frames(history, self.config.step.history)
+        condition = self.step(history, actions)
+        proprio, state = self.foreseer(condition, history.proprio[:, -1], anchor.state)
+        return Context(anchor, condition, proprio, state)
+
+    def denoise(self, noisy: Tensor, noise_level: Tensor, context: Context) -> Denoised:
+        """See `WorldModel.denoise`; n is 1."""
+        made, log_error = self.draw(noisy[:, 0], noise_level[:, 0], context)
+        memory = self._remember(replace(context.anchor, state=context.state))
+        return Denoised(made[:, None], context.proprio[:, None], log_error, memory[:, None])
+
+    def draw(self, z: Tensor, noise_level: Tensor, context: Context) -> tuple[Tensor, Tensor]:
+        """``z`` ``(B, C, U, V)`` at ``noise_level`` ``(B,)`` to clean latents and log error ``(B, 1)``."""
+        anchor, numbers = context.anchor, torch.cat([context.proprio, context.state], dim=-1)
+        places = fourier(numbers, self.config.step.octaves)
+        level = self.noise_level(noise_level)
+        condition = self.draw_condition(torch.cat([places, level, context.condition], dim=-1))
+        points = torch.cat([context.proprio[:, list(self.config.proprio_points)], context.state], dim=-1)
+        x = self.draw_in(torch.cat([z, anchor.latents, self.draw_points(points)], dim=1)) + anchor.features
+        x = skip = self.draw_block(x, condition)
+        x = self.draw_down(x) + anchor.deep
+        for block in self.draw_deep:
+            x = block(x, condition)
+        x = self.draw_attention(x)
+        log_error = self.error(torch.cat([x.mean(dim=(2, 3)), condition], dim=-1).detach())  # (B, 1)
+        x = F.pixel_shuffle(self.draw_up(x), 2) + skip
+        out = self.draw_out(F.silu(self.draw_merge(x, condition))).float()
+        if self.config.prediction == "v":
+            return z - noise_level[:, None, None, None] * out, log_error
+        return anchor.latents + out, log_error
+
+    def loss(self, clip: Clip, generator: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
+        """Reading the anchors and drawing the targets of random pairs of frames of each window."""
+        state = self._true_state(clip)
+        history, action, anchors, targets = self._pairs(clip, generator)
+        row = torch.arange(len(clip.latents), device=state.device).repeat_interleave(self.config.pairs)
+        anchor = self.look(clip.latents[row, anchors])
+        read = step_error(anchor.state, state[row, anchors])
+        shown = state[row, targets]
+        shown = shown + self.config.state_noise * draw_noise(shown, generator)
+        seen = _forget(anchor, self.config.forget, generator)
+        context = Context(seen, self.step(history, action), clip.proprio[row, targets], shown)
+        target = clip.latents[row, targets]
+        levels = draw_levels((len(target), 1), self.config.noise, generator, target.device)
+        noisy = add_noise(target[:, None], draw_noise(target[:, None], generator), levels)
+        made, log_error = self.draw(noisy[:, 0], levels[:, 0], context)
+        squared = channel_error(made, target, self.config.channel_weights)  # (B,)
+        error = (log_error[:, 0].float() - squared.detach().clamp_min(1e-8).log()).square().mean()
+        logs = {"latent": squared.mean().detach(), "log_error": error.detach(), "read": read.detach()}
+        return 10 * squared.mean() + self.config.read_weight * read + 0.01 * error, logs
+
+    def sequence_loss(self, clip: Clip, generator: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
+        """Long unrolled forecasts from a true (slightly noised) state; ``clip.latents`` is not looked at."""
+        state, count = self._true_state(clip), self.config.step.history
+        now = state[:, count - 1]
+        now = now + self.config.state_noise * draw_noise(now, generator)
+        proprio, steps, errors = clip.proprio[:, :count], clip.proprio.shape[1] - count, []
+        for k in range(count, count + steps):
+            history = History(clip.latents, proprio, clip.actions[:, k - count : k - 1], clip.valid[:, k - count : k])
+            condition = self.step(history, clip.actions[:, k - 1 : k])
+            following, now = self.foreseer(condition, proprio[:, -1], now)
+            if now.requires_grad:
+                following, now = limit_gradient(following, steps), limit_gradient(now, steps)
+            proprio = torch.cat([proprio[:, 1:], following[:, None]], dim=1)
+            errors.append(step_error(following, clip.proprio[:, k]) + step_error(now, state[:, k]))
+        return torch.stack(errors).mean(), {"sequence_first": errors[0].detach(), "sequence_last": errors[-1].detach()}
+
+    def _true_state(self, clip: Clip) -> Tensor:
+        if clip.state is None:
+            raise InputError("this form learns key points of the teacher's state; record it with the data set")
+        return clip.state
+
+    def _pairs(self, clip: Clip, generator: torch.Generator) -> tuple[History, Tensor, Tensor, Tensor]:
+        """Anchor and target indices ``(B pairs,)``, and the proprio and actions before each target."""
+        batch, length = clip.latents.shape[:2]
+        count, device = self.config.step.history, clip.latents.device
+        shape = (batch * self.config.pairs,)
+        anchors = torch.randint(count - 1, length, shape, generator=generator, device=generator.device).to(device)
+        targets = torch.randint(count, length, shape, generator=generator, device=generator.device).to(device)
+        row = torch.arange(batch, device=device).repeat_interleave(self.config.pairs)[:, None]
+        before = targets[:, None] + torch.arange(-count, 0, device=device)  # (B pairs, h)
+        proprio, valid, actions = clip.proprio[row, before], clip.valid[row, before], clip.actions[row, before]
+        history = History(clip.latents[:, :0], proprio, actions[:, :-1], valid)
+        return history, actions[:, -1:], anchors, targets
+
+    def _recall(self, history: History) -> Anchor:
+        """The anchor that the memory holds; rows without one look at their last frame."""
+        if history.memory is None:
+            return self.look(history.latents[:, -1])
+        blank = history.memory[:, 0].isnan()
+        memory = history.memory
+        if blank.any():
+            memory = memory.clone()
+            memory[blank] = self._remember(self.look(history.latents[blank, -1]))
+        sizes = [self.config.forecast.state_dim, *(math.prod(s) for s in self.shapes)]
+        state, *flat = torch.split(memory, sizes, dim=1)
+        latents, features, deep = (f.unflatten(1, s) for f, s in zip(flat, self.shapes, strict=True))
+        return Anchor(latents, features, deep, state)
+
+    def _remember(self, anchor: Anchor) -> Tensor:
+        """``(B, memory_dim)``; inverse of `_recall`."""
+        parts = (anchor.state, anchor.latents, anchor.features, anchor.deep)
+        return torch.cat([p.float().flatten(1) for p in parts], dim=1)
+
+
+def _forget(anchor: Anchor, share: float, generator: torch.Generator) -> Anchor:
+    """``anchor`` without its pictures in a random ``share`` of rows."""
+    shape = (len(anchor.latents), 1, 1, 1)
+    keep = (torch.rand(shape, generator=generator, device=generator.device) >= share).to(anchor.features)
+    return replace(anchor, latents=anchor.latents * keep, features=anchor.features * keep, deep=anchor.deep * keep)
+
+
+def limit_gradient(x: Tensor, steps: int) -> Tensor:
+    """Keep what flows back from later steps of an unrolled forecast within a few times the step's own share.
+
+    Contacts make the chain of Jacobians explode; one step's smooth L1 has gradients of at most ``own``.
+    """
+    own = 1 / (STEP_SCALE * x.numel() * steps)
+    x = x.clone()
+    x.register_hook(lambda g: g.clamp(-3 * own, 3 * own))  # type: ignore[no-untyped-call]
+    return x
