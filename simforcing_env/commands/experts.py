@@ -24,7 +24,9 @@ class Config:
     """Numbers of the tasks in each suite; by default all."""
     inits: int = 10
     """Initial states of each task: those numbered from 0."""
-    steps: int = 800
+    report_only: bool = False
+    """Run nothing: write the results of what the ledger holds already."""
+    steps: int = 600
     """Control steps (20 a second) after which an episode has failed."""
     workers: int = 1
     """Processes; their number does not change the result."""
@@ -67,19 +69,28 @@ def run(config: Config) -> None:
             f"{trial.suite}/{trial.task}/{trial.init} {outcome} after {trial.steps} steps: {trial.language}", flush=True
         )
 
-    run_jobs(jobs, config.workers, report)
-    _write(config, done)
+    try:
+        run_jobs([] if config.report_only else jobs, config.workers, report)
+    finally:  # an interrupted run reports what it has
+        _write(config, done)
 
 
 def _write(config: Config, trials: list[Trial]) -> None:
     import csv
 
     from teachers.libero.experts.trials import by_task
+    from world_model.errors import InputError
     from world_model.results import Metric, describe_device, this_command, write_results
 
+    if not trials:
+        raise InputError(
+            f"{config.json.with_suffix('.ledger.jsonl')} holds no such episodes; run without --report-only"
+        )
     metrics = {}
     for suite in config.suites:
         outcomes = [trial.success for trial in trials if trial.suite == suite]
+        if not outcomes:
+            continue
         metrics[f"success_{suite}"] = Metric.rate(sum(outcomes), len(outcomes), "share")
         print(f"{suite}: {sum(outcomes)} of {len(outcomes)}")
     write_results(

@@ -62,9 +62,10 @@ class Carrier:
         fresh = [grasp for grasp in found if all(grasp.far_from(other) for other in tried)]
         if not fresh:
             tried.clear()
-        best = (fresh or found or [None])[0]
-        if best is not None:
-            tried.append(best)
+        if not found:
+            return None
+        best = (fresh or found)[0]
+        tried.append(best)
         return best
 
     def pick(self, name: str) -> Actions:

@@ -95,8 +95,9 @@ def blocked(site: ArrayLike, u: ArrayLike, obstacles: ArrayLike, gap: float = 0.
     """
     size = hand or Hand()
     relative = np.asarray(obstacles, np.float64).reshape(-1, 3) - np.asarray(site)
-    along = np.abs(relative[:, :2] @ np.asarray(u))
-    across = np.abs(relative[:, :2] @ np.array([-u[1], u[0]]))  # type: ignore[index]
+    x, y = np.asarray(u, np.float64)
+    along = np.abs(relative[:, :2] @ np.array([x, y]))
+    across = np.abs(relative[:, :2] @ np.array([-y, x]))
     above = relative[:, 2]
     fingers = (np.abs(along - gap) < size.finger_half_thickness) & (across < size.finger_half_width)
     fingers &= above > -size.finger_below_site

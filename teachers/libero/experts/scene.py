@@ -160,7 +160,7 @@ class Scene:
     def _shape(self, geom: int) -> Array | None:
         from mujoco import mjtGeom
 
-        kind, size = self.model.geom_type[geom], np.array(self.model.geom_size[geom])
+        kind, size = mjtGeom(int(self.model.geom_type[geom])), np.array(self.model.geom_size[geom])
         if kind == mjtGeom.mjGEOM_MESH:
             mesh = self.model.geom_dataid[geom]
             first, count = self.model.mesh_vertadr[mesh], self.model.mesh_vertnum[mesh]

@@ -33,3 +33,9 @@ def test_it_measures_and_continues(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_no_initial_states_measure_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="0 initial states"):
         run(Config(json=tmp_path / "experts.json", inits=0))
+
+
+@needs_libero
+def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no such episodes"):
+        run(Config(json=tmp_path / "experts.json", suites=("libero_goal",), tasks=(7,), inits=1, report_only=True))
