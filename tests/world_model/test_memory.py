@@ -33,27 +33,29 @@ def actions(count: int = 3, frames: int = 4) -> Any:
     return np.random.default_rng(2).uniform(0, 100, (count, frames, 1, 2))
 
 
-def test_memory_replaces_reading_and_nan_asks_for_it() -> None:
+def test_memory_replaces_looking_and_nan_asks_for_it() -> None:
     model, data = make("e").eval(), clip()
-    history = data.history(0, 3)
-    read = model.condition(history, data.actions[:, 2:3]).forecast
-    unknown = replace(history, memory=torch.full((4, 4), torch.nan))
-    assert torch.equal(model.condition(unknown, data.actions[:, 2:3]).forecast.state, read.state)
-    known = torch.linspace(-0.5, 0.5, 16).reshape(4, 4)
-    for latents in (history.latents, -history.latents):
-        found = model.condition(replace(history, latents=latents, memory=known), data.actions[:, 2:3]).forecast
-        assert torch.equal(found.now, known)
-    mixed = torch.where(torch.tensor([True, False, True, False])[:, None], torch.nan, known)
-    now = model.condition(replace(history, memory=mixed), data.actions[:, 2:3]).forecast.now
-    assert torch.equal(now[::2], read.now[::2])
-    assert torch.equal(now[1::2], known[1::2])
+    history, action = data.history(0, 3), data.actions[:, 2:3]
+    with torch.no_grad():
+        context = model.condition(history, action)
+        blank = torch.full((4, model.memory_dim), torch.nan)
+        assert torch.equal(model.condition(replace(history, memory=blank), action).state, context.state)
+        memory = model._remember(context.anchor)
+        for latents in (history.latents, -history.latents):
+            found = model.condition(replace(history, latents=latents, memory=memory), action).anchor
+            for name in ("latents", "features", "deep", "state"):
+                assert torch.equal(getattr(found, name), getattr(context.anchor, name)), name
+        mixed = torch.where(torch.tensor([True, False, True, False])[:, None], torch.nan, memory)
+        turned = model.condition(replace(history, latents=-history.latents, memory=mixed), action).anchor.state
+        assert torch.equal(turned[1::2], context.anchor.state[1::2])
+        assert not torch.equal(turned[::2], context.anchor.state[::2])
 
 
 def test_rollout_begins_without_memory_and_carries_what_was_foreseen() -> None:
     world = rollout()
     state = begin(world)
     assert state.history.memory is not None
-    assert state.history.memory.shape == (3, 4)
+    assert state.history.memory.shape == (3, world.memory_dim)
     assert state.history.memory.isnan().all()
     after, _ = world.advance(state, actions(frames=1))
     assert after.history.memory is not None

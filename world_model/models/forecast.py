@@ -8,7 +8,6 @@ sequences for the price of a few frames.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -32,28 +31,6 @@ class ForecastConfig:
     octaves: int = 3
     hidden: int = 512
     layers: int = 3
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """Estimates of the shown state and of the next frame's proprio and state."""
-
-    now: Tensor  # (B, S)
-    proprio: Tensor  # (B, P)
-    state: Tensor  # (B, S)
-
-
-class ForecastTarget(Protocol):
-    """The truth that a `Forecast` is held against; states are None where not recorded."""
-
-    @property
-    def next_proprio(self) -> Tensor: ...
-
-    @property
-    def now_state(self) -> Tensor | None: ...
-
-    @property
-    def next_state(self) -> Tensor | None: ...
 
 
 class PointReader(nn.Module):
@@ -113,16 +90,6 @@ class Foreseer(nn.Module):
         base = torch.cat([now, *(a[:, None] for a in away)], dim=-1)
         products = (base[:, :, None] * base[:, None, :]).flatten(1)
         return torch.cat([fourier(base, self.config.octaves), products], dim=-1)
-
-
-def forecast_loss(forecast: Forecast, target: ForecastTarget) -> tuple[Tensor, dict[str, Tensor]]:
-    """Smooth L1 in units of `STEP_SCALE`, and the parts for the log."""
-    parts = {"proprio": step_error(forecast.proprio, target.next_proprio)}
-    if forecast.state.shape[1] and target.now_state is not None and target.next_state is not None:
-        parts["state_now"] = step_error(forecast.now, target.now_state)
-        # the change is learned on its own, whatever the error of the reading
-        parts["state_change"] = step_error(forecast.state - forecast.now, target.next_state - target.now_state)
-    return torch.stack(list(parts.values())).sum(), {k: v.detach() for k, v in parts.items()}
 
 
 def step_error(estimate: Tensor, truth: Tensor) -> Tensor:

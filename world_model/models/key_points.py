@@ -27,8 +27,9 @@ from world_model.diffusion.flow import NoiseConfig, add_noise, channel_error, dr
 from world_model.errors import InputError
 from world_model.interface import Clip, Denoised, History
 from world_model.models.forecast import STEP_SCALE, ForecastConfig, Foreseer, PointReader, step_error
-from world_model.models.layers import FilmResBlock, PointMaps, SpatialAttention, TimestepEmbedding, fourier
+from world_model.models.layers import PointMaps, TimestepEmbedding, fourier
 from world_model.models.step_condition import StepCondition, StepConditionConfig, last_frames
+from world_model.models.unet import Drawer, Encoder, UNetConfig
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,7 @@ class KeyPointConfig:
     """Proprio dimensions that are x, y, x, y, ... of points in the picture, each from -1 to 1 from edge to edge."""
     latent_channels: int = 16
     grid: tuple[int, int] = (16, 16)
-    width: int = 64
-    deep_width: int = 128
-    deep_blocks: int = 2
-    heads: int = 4
+    unet: UNetConfig = field(default_factory=UNetConfig)
     condition_dim: int = 256
     prediction: str = "x0"
     noise: NoiseConfig = field(default_factory=NoiseConfig)
@@ -90,17 +88,14 @@ class KeyPointNet(nn.Module):
                 f"state_dim is {config.forecast.state_dim} but this form needs key points; give at least 2"
             )
         self.config = config
-        width, deep, dim, channels = config.width, config.deep_width, config.condition_dim, config.latent_channels
+        width, deep = config.unet.width, config.unet.deep_width
+        dim, channels = config.condition_dim, config.latent_channels
         rows, columns = config.grid
         self.shapes = ((channels, rows, columns), (width, rows, columns), (deep, rows // 2, columns // 2))
         self.memory_dim = config.forecast.state_dim + sum(math.prod(s) for s in self.shapes)
         # reader
         self.encode_condition = nn.Parameter(torch.zeros(dim))
-        self.encode_in = nn.Conv2d(channels, width, 3, padding=1)
-        self.encode_block = FilmResBlock(width, dim)
-        self.encode_down = nn.Conv2d(width, deep, 2, stride=2)
-        self.encode_deep = nn.ModuleList(FilmResBlock(deep, dim) for _ in range(config.deep_blocks))
-        self.encode_attention = SpatialAttention(deep, config.heads)
+        self.encoder = Encoder(config.unet, channels, dim)
         self.reader = PointReader(config.forecast, width, deep, config.grid)
         # foreseer
         self.step = StepCondition(config.step, dim)
@@ -112,24 +107,12 @@ class KeyPointNet(nn.Module):
         self.draw_condition = nn.Sequential(nn.Linear(places + 2 * dim, dim), nn.SiLU(), nn.Linear(dim, dim), nn.SiLU())
         points = len(config.proprio_points) // 2 + config.forecast.state_dim // 2
         self.draw_points = PointMaps(points, width, config.grid)
-        self.draw_in = nn.Conv2d(2 * channels + width, width, 3, padding=1)
-        self.draw_block = FilmResBlock(width, dim)
-        self.draw_down = nn.Conv2d(width, deep, 2, stride=2)
-        self.draw_deep = nn.ModuleList(FilmResBlock(deep, dim) for _ in range(config.deep_blocks))
-        self.draw_attention = SpatialAttention(deep, config.heads)
-        self.draw_up = nn.Conv2d(deep, 4 * width, 1)
-        self.draw_merge = FilmResBlock(width, dim)
-        self.draw_out = nn.Conv2d(width, channels, 3, padding=1)
-        self.error = nn.Linear(deep + dim, 1)
+        self.drawer = Drawer(config.unet, 2 * channels + width, channels, dim)
 
     def look(self, latents: Tensor) -> Anchor:
         """Encode and read frames ``(B, C, U, V)``."""
         condition = F.silu(self.encode_condition).expand(len(latents), -1)
-        features = self.encode_block(self.encode_in(latents), condition)
-        deep = self.encode_down(features)
-        for block in self.encode_deep:
-            deep = block(deep, condition)
-        deep = self.encode_attention(deep)
+        features, deep = self.encoder(latents, condition)
         return Anchor(latents, features, deep, self.reader(features, deep))
 
     def condition(self, history: History, actions: Tensor) -> Context:
@@ -156,15 +139,8 @@ class KeyPointNet(nn.Module):
         level = self.noise_level(noise_level)
         condition = self.draw_condition(torch.cat([places, level, context.condition], dim=-1))
         points = torch.cat([context.proprio[:, list(self.config.proprio_points)], context.state], dim=-1)
-        x = self.draw_in(torch.cat([z, anchor.latents, self.draw_points(points)], dim=1)) + anchor.features
-        x = skip = self.draw_block(x, condition)
-        x = self.draw_down(x) + anchor.deep
-        for block in self.draw_deep:
-            x = block(x, condition)
-        x = self.draw_attention(x)
-        log_error = self.error(torch.cat([x.mean(dim=(2, 3)), condition], dim=-1).detach())  # (B, 1)
-        x = F.pixel_shuffle(self.draw_up(x), 2) + skip
-        out = self.draw_out(F.silu(self.draw_merge(x, condition))).float()
+        pictures = torch.cat([z, anchor.latents, self.draw_points(points)], dim=1)
+        out, log_error = self.drawer(pictures, condition, anchor.features, anchor.deep)
         if self.config.prediction == "v":
             return z - noise_level[:, None, None, None] * out, log_error
         return anchor.latents + out, log_error
@@ -234,7 +210,7 @@ class KeyPointNet(nn.Module):
             memory[blank] = self._remember(self.look(history.latents[blank, -1]))
         sizes = [self.config.forecast.state_dim, *(math.prod(s) for s in self.shapes)]
         state, *flat = torch.split(memory, sizes, dim=1)
-        latents, features, deep = (f.unflatten(1, s) for f, s in zip(flat, self.shapes, strict=True))
+        latents, features, deep = (f.reshape(-1, *s) for f, s in zip(flat, self.shapes, strict=True))
         return Anchor(latents, features, deep, state)
 
     def _remember(self, anchor: Anchor) -> Tensor:

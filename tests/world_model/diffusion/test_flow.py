@@ -19,13 +19,16 @@ def test_shift_and_grid() -> None:
     assert shift_levels(torch.tensor(0.5), 5.0).item() == torch.tensor(2.5 / 3).item()
     assert level_grid(4).tolist() == [1.0, 0.75, 0.5, 0.25, 0.0]
     grid = level_grid(3, shift=5.0)
-    assert grid[0] == 1 and grid[-1] == 0 and bool((grid.diff() < 0).all())
+    assert grid[0] == 1
+    assert grid[-1] == 0
+    assert bool((grid.diff() < 0).all())
 
 
 def test_levels_hold_the_share_of_pure_noise() -> None:
     levels = draw_levels((4000, 2), NoiseConfig(pure=0.5), torch.Generator().manual_seed(0), torch.device("cpu"))
     assert 0.47 < (levels == 1).float().mean() < 0.53
-    assert levels.min() >= 0 and levels.max() <= 1
+    assert levels.min() >= 0
+    assert levels.max() <= 1
 
 
 def test_euler_is_exact_for_a_straight_flow() -> None:

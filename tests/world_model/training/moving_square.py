@@ -17,13 +17,11 @@ from world_model.training.trainer import Trainer
 from world_model.training.windows import PlanarBody, StateEncoding, WindowConfig, Windows
 
 MODEL = {
-    "kind": "next_frame",
+    "kind": "key_points",
     "step": {"action_dim": 2, "proprio_dim": 2, "history": 2},
     "latent_channels": 8,
     "grid": (4, 4),
-    "width": 16,
-    "deep_width": 32,
-    "deep_blocks": 1,
+    "unet": {"width": 16, "deep_width": 32, "deep_blocks": 1},
     "condition_dim": 32,
     "forecast": {"state_dim": 2, "hidden": 32},
 }

@@ -19,10 +19,12 @@ def test_recipe_builds(name: str) -> None:
 
 
 def test_overrides() -> None:
-    plan = recipe("pusht-nano", ["train.batch=3", "train.optim.learning_rate=1", "train.model.width=32", "history=2"])
+    plan = recipe(
+        "pusht-nano", ["train.batch=3", "train.optim.learning_rate=1", "train.model.condition_dim=32", "history=2"]
+    )
     assert (plan.train.batch, plan.train.optim.learning_rate, plan.history) == (3, 1.0, 2)
-    assert plan.train.model["width"] == 32
-    assert recipe("pusht-nano").train.model["width"] != 32
+    assert plan.train.model["condition_dim"] == 32
+    assert "condition_dim" not in recipe("pusht-nano").train.model
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,8 @@ def test_budget_ends_the_run_and_the_schedule(tmp_path: Path) -> None:
     assert {line["kind"] for line in lines} == {"train", "validation"}
     last = [line for line in lines if line["kind"] == "validation"][-1]
     assert {"psnr_1", "copy_1", "shuffle_gap"} <= last.keys()
-    assert list((tmp_path / "rollouts").glob("*.mp4")) and list((tmp_path / "tensorboard").iterdir())
+    assert list((tmp_path / "rollouts").glob("*.mp4"))
+    assert list((tmp_path / "tensorboard").iterdir())
     assert run.optimizer.param_groups[0]["lr"] < run.config.optim.learning_rate
 
 
@@ -88,7 +89,8 @@ def test_overfit_check_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_export_gets_the_average(tmp_path: Path) -> None:
     seen: list[tuple[int, float]] = []
     trainer(tmp_path, export=lambda model, step, seconds: seen.append((step, seconds))).run(stop_at=2)
-    assert seen[-1][0] == 2 and seen[-1][1] > 0
+    assert seen[-1][0] == 2
+    assert seen[-1][1] > 0
 
 
 def test_damaged_state_is_one_sentence(tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+"""The two halves that the convolutional forms share: an encoder to two scales, and a drawer back from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from world_model.models.layers import FilmResBlock, SpatialAttention
+
+
+@dataclass(frozen=True)
+class UNetConfig:
+    """Channels at full and at half resolution, and the residual blocks of the latter."""
+
+    width: int = 64
+    deep_width: int = 128
+    deep_blocks: int = 2
+    heads: int = 4
+
+
+class Encoder(nn.Module):
+    """Pictures to features at full and half resolution, under a condition."""
+
+    def __init__(self, config: UNetConfig, channels: int, condition_dim: int) -> None:
+        super().__init__()
+        width, deep = config.width, config.deep_width
+        self.enter = nn.Conv2d(channels, width, 3, padding=1)
+        self.block = FilmResBlock(width, condition_dim)
+        self.down = nn.Conv2d(width, deep, 2, stride=2)
+        self.deep = nn.ModuleList(FilmResBlock(deep, condition_dim) for _ in range(config.deep_blocks))
+        self.attention = SpatialAttention(deep, config.heads)
+
+    def forward(
+        self, x: Tensor, condition: Tensor, fine: Tensor | float = 0.0, coarse: Tensor | float = 0.0
+    ) -> tuple[Tensor, Tensor]:
+        """``x`` ``(B, C, U, V)``, ``condition`` ``(B, D)``; ``fine`` and ``coarse`` are added at their scales.
+
+        Returns features ``(B, W, U, V)`` and ``(B, W', U/2, V/2)``.
+        """
+        features = self.block(self.enter(x) + fine, condition)
+        deep = self.down(features) + coarse
+        for block in self.deep:
+            deep = block(deep, condition)
+        return features, self.attention(deep)
+
+
+class Drawer(nn.Module):
+    """Noisy latents, features of other frames and a condition to latents, and a guess of the error."""
+
+    def __init__(self, config: UNetConfig, channels: int, out_channels: int, condition_dim: int) -> None:
+        super().__init__()
+        width, deep = config.width, config.deep_width
+        self.encoder = Encoder(config, channels, condition_dim)
+        self.up = nn.Conv2d(deep, 4 * width, 1)
+        self.merge = FilmResBlock(width, condition_dim)
+        self.out = nn.Conv2d(width, out_channels, 3, padding=1)
+        self.error = nn.Linear(deep + condition_dim, 1)
+
+    def forward(self, x: Tensor, condition: Tensor, features: Tensor, deep: Tensor) -> tuple[Tensor, Tensor]:
+        """``features`` and ``deep`` as `Encoder` returns them, added at their scales.
+
+        Returns ``(B, out, U, V)`` and log error ``(B, 1)``.
+        """
+        skip, y = self.encoder(x, condition, features, deep)
+        log_error = self.error(torch.cat([y.mean(dim=(2, 3)), condition], dim=-1).detach())
+        y = F.pixel_shuffle(self.up(y), 2) + skip
+        return self.out(F.silu(self.merge(y, condition))).float(), log_error
