@@ -14,18 +14,30 @@ from world_model.extras import require
 
 @dataclass(frozen=True)
 class Entry:
-    """A module with ``teacher_for(contract | None) -> Teacher`` and ``training_start(generator) -> str``."""
+    """Where to find ``teacher_for(contract | None) -> Teacher`` and ``training_start(generator) -> str``."""
 
     module: str
+    """A module, or "module:name" of something in it, that has these two functions."""
     extra: str
 
 
-TEACHERS = MappingProxyType({"pusht": Entry("teachers.pusht.entry", "pusht")})
+LIBERO = ("libero_spatial", "libero_object", "libero_goal", "libero_10", "libero_90")
+ROBOSUITE = (
+    *("lift", "stack", "door", "nutassemblysquare", "nutassemblyround"),
+    *("pickplacemilk", "pickplacebread", "pickplacecereal", "pickplacecan"),
+)
+TEACHERS = MappingProxyType(
+    {
+        "pusht": Entry("teachers.pusht.entry", "pusht"),
+        **{name: Entry(f"teachers.libero.entry:{name}", "libero") for name in LIBERO},
+        **{f"robosuite_{name}": Entry(f"teachers.libero.entry:robosuite_{name}", "libero") for name in ROBOSUITE},
+    }
+)
 """Name of a world (its contract's name) to its teacher."""
 
 
 def teacher_module(name: str) -> Any:
-    """The module of a world's teacher.
+    """The module of a world's teacher, or what stands for it.
 
     Raises:
         InputError: there is no such teacher.
@@ -34,7 +46,9 @@ def teacher_module(name: str) -> Any:
     if name not in TEACHERS:
         raise InputError(f"there is no teacher {name!r}; the teachers are {', '.join(TEACHERS)}")
     entry = TEACHERS[name]
-    return require(entry.module, entry.extra)
+    module, _, attribute = entry.module.partition(":")
+    found = require(module, entry.extra)
+    return getattr(found, attribute) if attribute else found
 
 
 def make_teacher(name: str, contract: Contract | None = None) -> Teacher:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from teachers.libero.lowpoly import low_poly
 from teachers.libero.renderer import Renderer
 from teachers.libero.simulator import robosuite, seeded
 from world_model.errors import InputError
 
+Look = Literal["stock", "fast"]
 Saved = Mapping[str, NDArray[Any]]
 
 
@@ -23,19 +26,24 @@ class Physics:
 
     Args:
         env: a robosuite environment with one arm under OSC, made without renderers.
+        look: "fast" draws meshes with fewer faces.
     """
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Any, look: Look = "stock") -> None:
         import mujoco
 
         self._mujoco = mujoco
-        self.env = env
+        self.env, self.look = env, look
         self._model, self._data = env.sim.model._model, env.sim.data._data
         self._kind = int(mujoco.mjtState.mjSTATE_INTEGRATION)
         self._size = mujoco.mj_stateSize(self._model, self._kind)
         self._body_pos, self._body_quat = self._model.body_pos.copy(), self._model.body_quat.copy()
         self._substeps = int(env.control_timestep / env.model_timestep)
         self._renderer: Renderer | None = None
+        objects = env.model.mujoco_objects
+        self._bodies = {thing.name: self._model.body(thing.root_body).id for thing in objects}
+        moving = [joint for thing in objects for joint in thing.joints if self._model.joint(joint).qpos0.size == 1]
+        self._joints = {joint: int(self._model.joint(joint).qposadr[0]) for joint in moving}
 
     @property
     def sim(self) -> Any:
@@ -85,9 +93,10 @@ class Physics:
         Raises:
             NoRendererError: this machine cannot draw.
         """
-        if self._renderer is None or self._renderer.size < size:
+        if self._renderer is None or self._renderer.closed or self._renderer.size < size:
             self.close()
-            self._renderer = Renderer(self._model, size)
+            with low_poly(self._model) if self.look == "fast" else contextlib.nullcontext():
+                self._renderer = Renderer(self._model, size)
         return self._renderer.render(self._data, self._model.camera(camera).id, size)
 
     def close(self) -> None:
@@ -95,6 +104,23 @@ class Physics:
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
+
+    def success(self) -> bool:
+        """Whether the task's own predicate of success holds now."""
+        return bool(self.env._check_success())
+
+    def object_poses(self) -> dict[str, NDArray[np.float64]]:
+        """Position in m and quaternion (w, x, y, z) ``(7,)`` of every object and fixture."""
+        data, bodies = self._data, self._bodies
+        return {name: np.concatenate([data.xpos[body], data.xquat[body]]) for name, body in bodies.items()}
+
+    def joint_positions(self) -> dict[str, float]:
+        """Position in m or rad of every drawer, door and knob."""
+        return {name: float(self._data.qpos[address]) for name, address in self._joints.items()}
+
+    def privileged(self) -> dict[str, NDArray[np.float64]]:
+        """Object poses ``(7,)``, then joints ``(1,)``."""
+        return {**self.object_poses(), **{name: np.array([q]) for name, q in self.joint_positions().items()}}
 
     def snapshot(self) -> Saved:
         """Everything that `restore` needs to go on exactly as from here."""
@@ -151,3 +177,13 @@ class Physics:
         self._data.qacc_warmstart[:] = warmstart
         if hasattr(self.env, "_post_process"):
             self.env._post_process()
+
+
+def check_look(look: str) -> None:
+    """Refuse an unknown look.
+
+    Raises:
+        InputError: it is neither "stock" nor "fast".
+    """
+    if look not in get_args(Look):
+        raise InputError(f"look is {look!r} but must be one of {', '.join(get_args(Look))}")

@@ -13,7 +13,8 @@ from teachers.libero.gl import make_context
 
 GEOMS = 1000
 VISUAL = (0, 1, 0, 0, 0, 0)  # robosuite's groups: 0 holds collision shapes, 1 what is to be seen
-_open: weakref.WeakSet[Renderer] = weakref.WeakSet()
+MOST = 4  # renderers open at a time: each takes half a gigabyte, and one that was closed is made anew in a second
+_open: list[weakref.ref[Renderer]] = []  # the longest unused first
 
 
 class Renderer:
@@ -29,9 +30,7 @@ class Renderer:
 
         self._mujoco, self._model, self.size = mujoco, model, size
         self._gl: Any = make_context(size)
-        if not _open:
-            atexit.register(_close_all)  # now, for it must run before the driver's own farewell
-        _open.add(self)
+        _note(self)
         self._gl.make_current()
         model.vis.global_.offwidth = model.vis.global_.offheight = size
         self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150)
@@ -44,6 +43,7 @@ class Renderer:
     def render(self, data: Any, camera: int, size: int) -> NDArray[np.uint8]:
         """Picture ``(size, size, 3)`` of a state through a camera of the model, first row on top."""
         mujoco = self._mujoco
+        _note(self)
         self._gl.make_current()  # another renderer of this process may have drawn since
         self._camera.fixedcamid = camera
         everything = mujoco.mjtCatBit.mjCAT_ALL
@@ -53,6 +53,11 @@ class Renderer:
         mujoco.mjr_readPixels(picture, None, view, self._context)
         return picture[::-1].copy()
 
+    @property
+    def closed(self) -> bool:
+        """Whether this one can draw no more."""
+        return self._gl is None
+
     def close(self) -> None:
         """Release the context and all that was uploaded."""
         if self._gl is not None:
@@ -60,9 +65,21 @@ class Renderer:
             self._context.free()
             self._gl.free()
             self._gl = None
-            _open.discard(self)
+
+
+def _note(renderer: Renderer) -> None:
+    """This one is in use; close the longest unused if there are too many."""
+    if not _open:
+        atexit.register(_close_all)  # now, for it must run before the driver's own farewell
+    _open[:] = [kept for kept in _open if (other := kept()) is not None and other is not renderer and not other.closed]
+    _open.append(weakref.ref(renderer))
+    for oldest in [kept() for kept in _open[:-MOST]]:
+        if oldest is not None:
+            oldest.close()
 
 
 def _close_all() -> None:
-    for renderer in list(_open):
-        renderer.close()
+    for kept in _open:
+        renderer = kept()
+        if renderer is not None:
+            renderer.close()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from teachers.libero.physics import Physics, Saved
+from teachers.libero.physics import Look, Physics
 from teachers.libero.simulator import libero, private, robosuite, seeded
 from teachers.libero.suites import INITS, Task, find_task, initial_states
 from world_model.errors import InputError
@@ -21,9 +20,10 @@ class LiberoWorld(Physics):
 
     Args:
         task: from `find_task`.
+        look: "fast" draws meshes with fewer faces.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, look: Look = "stock") -> None:
         self.task = task
         envs = libero("envs")
         with private(), seeded(0):
@@ -41,17 +41,17 @@ class LiberoWorld(Physics):
                 ignore_done=True,
                 hard_reset=False,
             )
-        super().__init__(env)
+        super().__init__(env, look)
 
     @classmethod
-    def open(cls, suite: str, task: int | str) -> Self:
+    def open(cls, suite: str, task: int | str, look: Look = "stock") -> Self:
         """The world of a suite's task, given by number or name.
 
         Raises:
             InputError: there is no such suite or task.
             MissingExtraError: the "libero" extra is not installed.
         """
-        return cls(find_task(suite, task))
+        return cls(find_task(suite, task), look)
 
     @property
     def language(self) -> str:
@@ -72,15 +72,3 @@ class LiberoWorld(Physics):
         self.begin(initial_states(self.task)[init_id])
         for _ in range(SETTLING if settle else 0):
             self.step(REST)
-
-    def success(self) -> bool:
-        """Whether the task's own goal predicate holds now."""
-        return bool(self.env._check_success())
-
-    def object_poses(self) -> dict[str, NDArray[np.float64]]:
-        """Name to position in m and quaternion (w, x, y, z) ``(7,)`` of every object and fixture."""
-        at, turn, bodies = self.sim.data.body_xpos, self.sim.data.body_xquat, self.env.obj_body_id
-        return {name: np.concatenate([at[body], turn[body]]) for name, body in bodies.items()}
-
-
-__all__ = ["REST", "SETTLING", "LiberoWorld", "Saved"]

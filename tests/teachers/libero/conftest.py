@@ -1,0 +1,25 @@
+"""LIBERO's tests are skipped where its extra is not installed, and its pictures where nothing can draw."""
+
+import pytest
+
+from world_model.extras import absent
+
+MISSING = absent("libero")
+
+
+def pytest_collection_modifyitems(items):
+    skip = pytest.mark.skip(reason=f"{MISSING[0] if MISSING else ''} is not installed: pip install '.[libero]'")
+    for item in items:
+        if MISSING and item.path.parent.name == "libero" and "without_extra" not in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def drawing():
+    """What draws here; a test that asks for it is skipped where nothing does."""
+    from teachers.libero.gl import NoRendererError, backend
+
+    try:
+        return backend()
+    except NoRendererError as error:
+        pytest.skip(str(error))
