@@ -59,7 +59,7 @@ def run(config: Config) -> None:
             else:
                 missing.append(init)
         if missing:
-            jobs.append(Job(suite, task, tuple(missing), config.seed, config.steps, config.knobs))
+            jobs.append(Job(suite, task, tuple(missing), config.seed, config.steps, config.knobs, code))
 
     def report(trial: Trial) -> None:
         append(ledger, trial)

@@ -38,7 +38,7 @@ class Door:
         anchor = scene.joint_anchor(joint)
         points = scene.points(scene.joint_body(joint)) - anchor
         reach = np.linalg.norm(points[:, :2], axis=1)
-        panel, thin = _panel(points)
+        panel, thin = _panel(points[points[:, 2] > points[:, 2].max() - 0.01])  # the edge, above any handle
         # The handle stands out of the panel; that side is the outside.
         side = points[np.argmax(np.abs(points[:, :2] @ thin))][:2] @ thin
         outward = np.array([*(thin * np.sign(side)), 0.0])

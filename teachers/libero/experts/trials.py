@@ -49,6 +49,7 @@ class Job:
     seed: int
     steps: int
     knobs: Knobs
+    code: str  # `code_hash` when the measurement began
 
 
 def code_hash() -> str:
@@ -82,11 +83,11 @@ def run_job(job: Job, report: Callable[[Trial], None] | None = None) -> list[Tri
     from teachers.libero.world import LiberoWorld
 
     world = LiberoWorld.open(job.suite, job.task)
-    code, trials = code_hash(), []
+    trials: list[Trial] = []
     for init in job.inits:
         generator = np.random.default_rng([job.seed, job.task, init])
         success, steps = run_trial(world, init, job.knobs, generator, job.steps)
-        trial = Trial(job.suite, job.task, world.language, init, job.seed, success, steps, asdict(job.knobs), code)
+        trial = Trial(job.suite, job.task, world.language, init, job.seed, success, steps, asdict(job.knobs), job.code)
         trials.append(trial)
         if report is not None:
             report(trial)
