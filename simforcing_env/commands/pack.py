@@ -7,6 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from world_model.errors import InputError
+
+if TYPE_CHECKING:
+    from world_model.pretrained import LearnedSimulator
 
 _STARTS = (
     *(f"seed-{k}" for k in range(48)),
@@ -24,6 +30,8 @@ class Config:
     """Folder of the trained checkpoint."""
     out: Path
     """Folder to write; its name becomes the checkpoint's."""
+    heads: Path | None = None
+    """Checkpoint whose heads to take instead; its codec must be the same, for heads read latents."""
     run_folder: Path | None = None
     """Folder of the training run, whose log gives the curve of the model card."""
     commands: tuple[str, ...] = ()
@@ -47,6 +55,8 @@ def run(config: Config) -> None:
     from world_model.pretrained import Starts
 
     simulator = open_simulator(str(config.checkpoint))
+    if config.heads is not None:
+        simulator.heads = heads_of(config.heads, simulator)
     teacher = make_teacher(simulator.contract.name, simulator.contract)
     seen = [teacher.reset(name) for name in config.starts]
     camera = simulator.contract.cameras[0].name
@@ -59,6 +69,23 @@ def run(config: Config) -> None:
     simulator.save_pretrained(config.out)
     size = sum(f.stat().st_size for f in config.out.rglob("*") if f.is_file()) / 1e6
     print(f"{config.out}: {size:.1f} MB, {len(config.starts)} starts")
+
+
+def heads_of(folder: Path, simulator: LearnedSimulator) -> Any:
+    """The heads of another checkpoint.
+
+    Raises:
+        InputError: it has none, or another codec.
+    """
+    from simforcing_env.evaluation.loading import open_simulator
+
+    other = open_simulator(str(folder))
+    if other.heads is None:
+        raise InputError(f"checkpoint {folder} has no heads; train them with simforcing train heads")
+    mine, theirs = simulator.codec.state_dict(), other.codec.state_dict()
+    if mine.keys() != theirs.keys() or any(not value.equal(theirs[name]) for name, value in mine.items()):
+        raise InputError(f"the heads of {folder} read another codec's latents; train heads on this checkpoint")
+    return other.heads
 
 
 def card(config: Config, recipe: dict[str, object], sampler: dict[str, object]) -> str:

@@ -174,7 +174,7 @@ class KeyPointNet(nn.Module):
         for k in range(count, count + steps):
             history = History(clip.latents, proprio, clip.actions[:, k - count : k - 1], clip.valid[:, k - count : k])
             condition = self.step(history, clip.actions[:, k - 1 : k])
-            following, now = self.foreseer(condition, proprio[:, -1], now)
+            following, now = (x.clamp(-_FAR, _FAR) for x in self.foreseer(condition, proprio[:, -1], now))
             if now.requires_grad:
                 following, now = limit_gradient(following, steps), limit_gradient(now, steps)
             proprio = torch.cat([proprio[:, 1:], following[:, None]], dim=1)
@@ -217,6 +217,9 @@ class KeyPointNet(nn.Module):
         """``(B, memory_dim)``; inverse of `_recall`."""
         parts = (anchor.state, anchor.latents, anchor.features, anchor.deep)
         return torch.cat([p.float().flatten(1) for p in parts], dim=1)
+
+
+_FAR = 2.0  # twice the picture: an unrolled forecast is kept from running away
 
 
 def _forget(anchor: Anchor, share: float, generator: torch.Generator) -> Anchor:

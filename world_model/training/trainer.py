@@ -24,12 +24,15 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from world_model.contract import Contract
+from world_model.errors import DataError
 from world_model.interface import Clip, Codec, Sampler, WorldModel
 from world_model.rollout import Rollout
 from world_model.training.config import TrainConfig
 from world_model.training.state import average_of, load_state, save_state
 from world_model.training.validation import ValidationClips, overfit, pick_clips, validate
 from world_model.training.windows import Windows
+
+_MOST_SKIPPED = 20  # steps without a finite gradient that are passed over
 
 
 class _Loss(nn.Module):
@@ -86,7 +89,7 @@ class Trainer:
         )
         self.loss, self.optimizer = self.accelerator.prepare(_Loss(model, config.sequence_weight), optimizer)
         self.average.to(self.accelerator.device)
-        self.step, self.seconds = 0, 0.0
+        self.step, self.seconds, self.skipped = 0, 0.0, 0
         longer = dataclasses.replace(windows.config, length=config.sequence_length)
         self.sequences = windows.resized(longer) if config.sequences else None
         self.clips: ValidationClips = pick_clips(held_out, contract, config.validation_clips, seed=1)
@@ -107,7 +110,7 @@ class Trainer:
         budget = 60 * (cpu_minutes if cpu_minutes is not None else minutes if minutes is not None else math.inf)
         last = clock()
         saved = validated = logged = self.seconds
-        end = min(self.config.steps, stop_at or self.config.steps)
+        end = self.config.steps if stop_at is None else min(self.config.steps, stop_at)
         writer = SummaryWriter(str(self.out / "tensorboard")) if self.accelerator.is_main_process else None
         bar = tqdm(
             initial=self.step, total=end, desc="train", mininterval=5, disable=not self.accelerator.is_main_process
@@ -164,11 +167,20 @@ class Trainer:
             loss, logs = self.loss(clip, sequences, self._generator(key))
         self.optimizer.zero_grad()
         self.accelerator.backward(loss)
-        norm = self.accelerator.clip_grad_norm_(self.loss.parameters(), config.optim.clip)
-        self.optimizer.step()
-        self.average.update_parameters(self.accelerator.unwrap_model(self.loss).model)
+        norm = float(self.accelerator.clip_grad_norm_(self.loss.parameters(), config.optim.clip))
         self.step += 1
-        return float(loss.detach()), {"gradient": float(norm), **{k: float(v) for k, v in logs.items()}}
+        if math.isfinite(norm):
+            self.optimizer.step()
+            self.average.update_parameters(self.accelerator.unwrap_model(self.loss).model)
+            self.skipped = 0
+        else:
+            self.skipped += 1
+            if self.skipped > _MOST_SKIPPED:
+                raise DataError(
+                    f"training in {self.out} met {self.skipped} steps in a row without a finite gradient (step "
+                    f"{self.step}); go on from its last checkpoint with a lower learning rate, and check the data"
+                )
+        return float(loss.detach()), {"gradient": norm, **{k: float(v) for k, v in logs.items()}}
 
     def _agreed(self, seconds: float) -> float:
         """The main process's time, so that all processes save, validate and stop at the same step."""

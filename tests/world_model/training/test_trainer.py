@@ -97,3 +97,21 @@ def test_damaged_state_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "state.pt").write_bytes(b"not a state")
     with pytest.raises(DataError, match=r"state\.pt is not readable .* delete it"):
         trainer(tmp_path)
+
+
+def test_steps_without_a_finite_gradient_are_passed_over(tmp_path: Path) -> None:
+    """They change no weight, and too many in a row end the run with one sentence."""
+    run = trainer(tmp_path, steps=100)
+    model = run.accelerator.unwrap_model(run.loss).model
+    loss, calls = model.loss, 0
+
+    def sometimes(clip: object, generator: torch.Generator) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        nonlocal calls
+        calls += 1
+        value, logs = loss(clip, generator)
+        return value * (float("nan") if calls > 2 else 1.0), logs
+
+    model.loss = sometimes
+    with pytest.raises(DataError, match=r"21 steps in a row without a finite gradient \(step 23\)"):
+        run.run()
+    assert all(torch.isfinite(p).all() for p in model.parameters())

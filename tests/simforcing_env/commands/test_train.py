@@ -1,0 +1,107 @@
+"""The whole way of a checkpoint through the commands: collect, train, heads, pack, step."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+import simforcing_env  # noqa: F401 (registers the ids)
+from simforcing_env.commands.main import main
+from world_model.pretrained import LearnedSimulator
+
+pytest.importorskip("gym_pusht", reason="needs the pusht extra")
+SMALL = [
+    f"train.{setting}"
+    for setting in (
+        "batch=2",
+        "sequences=2",
+        "overfit_steps=0",
+        "validation_clips=2",
+        "validation_frames=4",
+        'model.unet={"width":16,"deep_width":32,"deep_blocks":1}',
+    )
+]
+
+
+def simforcing(*words: object) -> None:
+    assert main([str(word) for word in words]) == 0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data sets, a run and a packed checkpoint."""
+    out = tmp_path_factory.mktemp("way")
+    for split in ("train", "validation"):
+        simforcing("collect", "--out", out / split, "--frames", 300, "--split", split, "--workers", 1)
+    data = ["--dataset", out / "train", "--held-out", out / "validation"]
+    sets = [word for setting in SMALL for word in ("--set", setting)]
+    simforcing("train", *data, "--out", out / "run", "--stop-at", 2, "--device", "cpu", *sets)
+    heads = ["--scenes", 0, "--training.steps", 2, "--training.batch", 8]
+    simforcing("train", "heads", "--checkpoint", out / "run/checkpoint", *data, "--out", out / "heads", *heads)
+    words = ["--heads", out / "heads", "--run-folder", out / "run", "--commands", "made by a test"]
+    simforcing(
+        "pack", "--checkpoint", out / "run/checkpoint", "--out", out / "packed", "--starts", "seed-1", "near-2", *words
+    )
+    return out
+
+
+def test_packed_checkpoint_runs_as_an_environment(folder: Path) -> None:
+    env = gym.make("SimForcing/PushT-v0", checkpoint=str(folder / "packed"))
+    _, info = env.reset(seed=0)
+    assert info["start"] in ("seed-1", "near-2")
+    observation, reward, *_ = env.step(env.action_space.sample())
+    assert observation["image"].shape == (64, 64, 3)
+    assert 0 <= reward <= 1
+    env.close()
+
+
+def test_card_holds_recipe_commands_and_curve(folder: Path) -> None:
+    card = (folder / "packed/README.md").read_text()
+    for part in ("made by a test", "| steps | 2 |", "psnr_1", "pusht-nano", "| seed | 0 |"):
+        assert part in card
+
+
+def test_starts_are_the_teachers_frames(folder: Path) -> None:
+    from teachers.pusht.teacher import PushTTeacher
+
+    starts = LearnedSimulator.from_pretrained(folder / "packed").starts
+    assert starts is not None
+    teacher = PushTTeacher()
+    for name, frame in zip(starts.names, starts.frames, strict=True):
+        assert (teacher.reset(name).frames["top"] == frame).all()
+
+
+def test_second_stage_begins_with_the_weights(folder: Path, tmp_path: Path) -> None:
+    data = ["--dataset", folder / "train", "--held-out", folder / "validation"]
+    sets = [word for setting in SMALL for word in ("--set", setting)]
+    initial = ["--initial", folder / "run/checkpoint", "--stop-at", 0, "--device", "cpu"]
+    simforcing("train", *data, "--out", tmp_path / "more", *initial, *sets)
+    one, two = (
+        LearnedSimulator.from_pretrained(f / "checkpoint").model.state_dict()
+        for f in (folder / "run", tmp_path / "more")
+    )
+    assert all(value.equal(two[name]) for name, value in one.items())
+
+
+def test_another_configuration_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = ["--dataset", folder / "train", "--held-out", folder / "validation"]
+    words = ["train", *data, "--out", folder / "run", "--set", "train.batch=3"]
+    assert main([str(w) for w in words]) == 2
+    assert "holds a run of another configuration" in capsys.readouterr().err
+
+
+def test_heads_of_another_codec_are_refused(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = LearnedSimulator.from_pretrained(folder / "heads")
+    other.codec.mean += 0.1
+    other.save_pretrained(tmp_path / "other")
+    words = ["pack", "--checkpoint", folder / "run/checkpoint", "--out", tmp_path / "x", "--heads", tmp_path / "other"]
+    assert main([str(w) for w in words]) == 2
+    assert "read another codec's latents" in capsys.readouterr().err
+
+
+def test_log_has_one_json_object_a_line(folder: Path) -> None:
+    lines = [json.loads(line) for line in (folder / "run/log.jsonl").read_text().splitlines()]
+    assert lines[-1]["kind"] == "validation"
