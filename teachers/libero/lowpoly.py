@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from teachers.libero.simplify import Ints, simplify
 
-TOLERANCE = 0.0022  # m that a surface may stray
-REACH = 0.08  # m that one collapse may move a vertex: longer ones would shear textures
+TOLERANCES = {"robot0_": 0.006, "mount0_": 0.006, "gripper0_": 0.0004}
+"""Metres that a surface may stray, by what its body's name begins with: cameras are far from the arm, near the fingers."""
+TOLERANCE = 0.002  # of all other bodies
+REACH = 0.1  # m that one collapse may move a vertex: longer ones would shear textures
 FEW = 100  # faces: smaller meshes stay as they are
 LENT = ("mesh_face", "mesh_facenormal", "mesh_facetexcoord", "mesh_facenum")
 NEAR_UV = 0.05  # corners farther apart on the texture belong to different patches of it
@@ -35,7 +37,7 @@ def low_poly(model: Any) -> Iterator[int]:
         visible = _visible(model)
         for mesh in range(model.nmesh):
             if mesh in visible:
-                _replace(model, mesh)
+                _replace(model, mesh, visible[mesh])
             else:
                 model.mesh_facenum[mesh] = 0
         yield int(model.mesh_facenum.sum())
@@ -44,28 +46,34 @@ def low_poly(model: Any) -> Iterator[int]:
             getattr(model, name)[:] = values
 
 
-def _visible(model: Any) -> set[int]:
-    """Meshes of geoms in robosuite's visual group."""
+def _visible(model: Any) -> dict[int, float]:
+    """Meshes of geoms in robosuite's visual group, and their tolerances."""
     import mujoco
 
     seen = (model.geom_type == mujoco.mjtGeom.mjGEOM_MESH) & (model.geom_group == 1)
-    return set(model.geom_dataid[seen].tolist())
+    found: dict[int, float] = {}
+    for geom in np.flatnonzero(seen):
+        body = model.body(model.geom_bodyid[geom]).name
+        tolerance = next((t for prefix, t in TOLERANCES.items() if body.startswith(prefix)), TOLERANCE)
+        mesh = int(model.geom_dataid[geom])
+        found[mesh] = min(tolerance, found.get(mesh, tolerance))
+    return found
 
 
-def _replace(model: Any, mesh: int) -> None:
+def _replace(model: Any, mesh: int, tolerance: float) -> None:
     at, count = model.mesh_faceadr[mesh], model.mesh_facenum[mesh]
     if count < FEW:
         return
     rows = slice(at, at + count)
     vertices = _part(model, "vert", mesh)
     arrays = [model.mesh_face[rows], model.mesh_facenormal[rows], model.mesh_facetexcoord[rows]]
-    digest = hashlib.sha256(vertices.tobytes())
+    digest = hashlib.sha256(vertices.tobytes() + str(tolerance).encode())
     for array in arrays:
         digest.update(array.tobytes())
     key = digest.digest()
     if key not in _cache:
         faces, normals, uvs = (array.copy() for array in arrays)
-        alive, corners = simplify(vertices, faces, TOLERANCE, REACH)
+        alive, corners = simplify(vertices, faces, tolerance, REACH)
         normals = _follow(vertices, faces, normals, alive, corners, _part(model, "normal", mesh), NEAR_NORMAL)
         if model.mesh_texcoordadr[mesh] >= 0:
             uvs = _follow(vertices, faces, uvs, alive, corners, _part(model, "texcoord", mesh), NEAR_UV)

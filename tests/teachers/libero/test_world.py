@@ -103,7 +103,7 @@ def test_plus_closes_the_gripper(world):
         opening.append(proprio_of(world.env)[6])
     assert opening[0] == pytest.approx(0.08, abs=0.003)
     assert opening[1] < 0.05
-    assert opening[2] > opening[1] + 0.02
+    assert opening[2] > opening[1] + 0.01
 
 
 def test_success_is_the_tasks_predicate(world):
