@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from teachers.libero.simplify import Ints, simplify
 
 TOLERANCES = {"robot0_": 0.006, "mount0_": 0.006, "gripper0_": 0.0004}
-"""Metres that a surface may stray, by what its body's name begins with: cameras are far from the arm, near the fingers."""
+"""Metres that a surface may stray, by how its body's name begins: cameras are far from the arm and near the fingers."""
 TOLERANCE = 0.002  # of all other bodies
 REACH = 0.1  # m that one collapse may move a vertex: longer ones would shear textures
 FEW = 100  # faces: smaller meshes stay as they are
