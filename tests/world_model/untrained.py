@@ -10,6 +10,7 @@ from world_model.diffusion import EulerConfig, EulerSampler
 from world_model.heads import OutcomeConfig, OutcomeHeads
 from world_model.models import NextFrameConfig, NextFrameNet
 from world_model.models.step_condition import StepConditionConfig
+from world_model.models.unet import UNetConfig
 from world_model.pretrained import LearnedSimulator, Starts
 
 
@@ -21,9 +22,8 @@ def untrained_pusht(size: int = 64) -> LearnedSimulator:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         step = StepConditionConfig(2, 2, relative=((0, 0), (1, 1)))
-        model = NextFrameNet(
-            NextFrameConfig(step, 48, grid, width=16, deep_width=16, deep_blocks=1, heads=2, condition_dim=32)
-        )
+        unet = UNetConfig(width=16, deep_width=16, deep_blocks=1, heads=2)
+        model = NextFrameNet(NextFrameConfig(step, latent_channels=48, grid=grid, unet=unet, condition_dim=32))
         heads = OutcomeHeads(OutcomeConfig(latent_channels=48, grid=grid, width=8, squeeze=2, hidden=8, dilations=(1,)))
     return LearnedSimulator(
         model=model.eval().requires_grad_(False),
