@@ -36,6 +36,7 @@ class Physics:
         self.env, self.look = env, look
         self._model, self._data = env.sim.model._model, env.sim.data._data
         self._kind = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+        env.visualize(dict.fromkeys(env._visualizations, False))  # hides helper marks, as a reset would
         self._size = mujoco.mj_stateSize(self._model, self._kind)
         self._body_pos, self._body_quat = self._model.body_pos.copy(), self._model.body_quat.copy()
         self._substeps = int(env.control_timestep / env.model_timestep)

@@ -76,6 +76,17 @@ def test_going_on_from_a_snapshot_is_exact(world, actions):
     assert same(play(world, actions[14:]), end)
 
 
+def test_a_new_world_restored_looks_the_same(world):
+    """All of the model, colours and marks included: whatever a reset changes in it must be in the snapshot or be set anew."""
+    world.reset(2)
+    other = LiberoWorld.open("libero_goal", 8)
+    other.restore(world.snapshot())
+    one, two = world.sim.model._model, other.sim.model._model
+    arrays = [name for name in dir(one) if isinstance(getattr(one, name), np.ndarray)]
+    assert len(arrays) > 300
+    assert [name for name in arrays if not np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True)] == []
+
+
 @pytest.mark.parametrize("axis", range(3))
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_actions_move_the_hand_as_declared(world, axis, sign):
