@@ -77,7 +77,7 @@ def test_going_on_from_a_snapshot_is_exact(world, actions):
 
 
 def test_a_new_world_restored_looks_the_same(world):
-    """All of the model, colours and marks included: whatever a reset changes in it must be in the snapshot or be set anew."""
+    """All of the model, marks included: what a reset changes in it must be in the snapshot or be set anew."""
     world.reset(2)
     other = LiberoWorld.open("libero_goal", 8)
     other.restore(world.snapshot())
