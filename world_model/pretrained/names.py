@@ -22,9 +22,8 @@ def register_folder(folder: Path | str) -> None:
 
 
 def packaged_names() -> list[str]:
-    """Names that the registered folders hold now."""
-    found = {p.name for f in _FOLDERS if f.is_dir() for p in f.iterdir() if p.is_dir() and not p.name.startswith(".")}
-    return sorted(found)
+    """Names of the simulators that the registered folders hold now; other weights there have no contract."""
+    return sorted({path.parent.name for folder in _FOLDERS for path in folder.glob("[!.]*/contract.json")})
 
 
 def resolve(name: str | Path, **hub: Any) -> Path:
