@@ -79,7 +79,9 @@ class Trainer:
         precision = config.precision
         if precision == "auto":
             precision = "bf16" if device not in ("auto", "cpu") or _fast_bf16() else "no"
-        self.accelerator = Accelerator(mixed_precision=precision, cpu=device == "cpu")
+        # Without a GPU accelerate sees the processes of a launcher only when it is told to use the CPU.
+        on_cpu = device == "cpu" or not torch.cuda.is_available()
+        self.accelerator = Accelerator(mixed_precision=precision, cpu=on_cpu)
         model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.plain = model
         self.average: AveragedModel = average_of(model, config.optim.ema)
