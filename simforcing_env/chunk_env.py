@@ -173,11 +173,16 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self, rows: NDArray[np.intp], seeds: list[int | None], starts: list[Start | None], infos: dict[str, Any]
     ) -> None:
         episodes = self._episodes
+        before = episodes.seeds.copy(), list(episodes.rngs)
         episodes.seed(rows, seeds)
-        # Frame 0 is never generated, so its stream of noise is free to draw the start.
-        draws = (frame_generator(int(seed), 0, 0) for seed in episodes.seeds[rows])
-        chosen = [s or Start(self.backend.draw_start(draw)) for s, draw in zip(starts, draws, strict=True)]
-        frames = self.backend.reset(rows, chosen, episodes.seeds[rows])
+        try:
+            # Frame 0 is never generated, so its stream of noise is free to draw the start.
+            draws = (frame_generator(int(seed), 0, 0) for seed in episodes.seeds[rows])
+            chosen = [s or Start(self.backend.draw_start(draw)) for s, draw in zip(starts, draws, strict=True)]
+            frames = self.backend.reset(rows, chosen, episodes.seeds[rows])
+        except Exception:
+            episodes.seeds[:], episodes.rngs[:] = before  # a refused reset leaves the running episodes as they are
+            raise
         episodes.begin(rows, [start.name for start in chosen], frames)
         self._collector.clear(rows)
         self._collector.add(rows, frames.images, np.ones(len(rows), np.int64))
@@ -244,7 +249,9 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             )
         if count < 1:
             raise InputError(f"count is {count} but a branch has at least 1 copy")
-        config = replace(self.config, autoreset_mode=AutoresetMode.DISABLED, chunk=chunk or self.config.chunk)
+        config = replace(
+            self.config, autoreset_mode=AutoresetMode.DISABLED, chunk=self.config.chunk if chunk is None else chunk
+        )
         copies = ChunkVectorEnv(self.backend.branch(index, count, share_noise), count, config)
         copies._episodes = self._episodes.repeat(index, count)
         copies._resume()

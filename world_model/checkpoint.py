@@ -94,7 +94,14 @@ def writing_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; at the end it gets its manifest and takes the place of ``target``.
 
     An error inside removes it and leaves ``target`` as it was; see `atomic.replacing_folder`.
+
+    Raises:
+        DataError: ``target`` is a file, or a folder with other things in it, which would be lost.
     """
+    target = Path(target)
+    foreign = target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file()
+    if foreign or (target.exists() and not target.is_dir()):
+        raise DataError(f"{target} holds something that is no checkpoint and would be lost; choose another folder")
     with replacing_folder(Path(target)) as temporary:
         yield temporary
         files = {p.relative_to(temporary).as_posix(): sha256(p) for p in sorted(temporary.rglob("*")) if p.is_file()}

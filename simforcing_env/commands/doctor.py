@@ -66,7 +66,10 @@ def _check_dataset(folder: Path, most: int, contract: str | None) -> list[Findin
 
 
 def _check_checkpoint(name: str) -> list[Finding]:
-    import simforcing_env  # noqa: F401  # makes the packaged names known
+    from simforcing_env.registration import WEIGHTS
+    from world_model.pretrained import register_folder
+
+    register_folder(WEIGHTS)
     from simforcing_env.doctor.checkpoint import check_checkpoint
     from world_model.pretrained import LearnedSimulator
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -33,8 +33,8 @@ class Config:
     """Folder of a fitted codec; otherwise the recipe's codec is fitted on the training frames."""
     initial: Path | None = None
     """Checkpoint whose weights and codec a new run begins with (a second stage, or fine-tuning on other data)."""
-    device: str = "auto"
-    """auto, cpu or cuda."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to train."""
     threads: int = 1
     """CPU threads; more than the free cores makes training many times slower."""
 
@@ -43,9 +43,16 @@ def run(config: Config) -> None:
     """Train, print the last validation, leave a checkpoint in ``out/checkpoint``."""
     import torch
 
+    from simforcing_env.registration import WEIGHTS
+    from world_model.errors import InputError
+    from world_model.pretrained import register_folder
     from world_model.training.run import start_run
 
+    for name, value in (("minutes", config.minutes), ("cpu-minutes", config.cpu_minutes)):
+        if value is not None and value <= 0:
+            raise InputError(f"--{name} is {value:g} but a budget must be above 0")
     torch.set_num_threads(config.threads)
+    register_folder(WEIGHTS)
     trainer = start_run(
         config.config,
         config.set,
@@ -56,6 +63,9 @@ def run(config: Config) -> None:
         initial=config.initial,
         device=config.device,
     )
-    metrics = trainer.run(config.minutes, config.cpu_minutes, config.stop_at)
+    try:
+        metrics = trainer.run(config.minutes, config.cpu_minutes, config.stop_at)
+    finally:
+        trainer.close()
     print("\n".join(f"{name:16} {value:.4f}" for name, value in metrics.items()))
     print(f"checkpoint: {config.out / 'checkpoint'}")

@@ -137,3 +137,15 @@ def test_an_ended_episode_stays_until_reset(make_single):
     np.testing.assert_array_equal(after["image"], ended["image"])
     env.reset()
     assert not env.step(np.array([10, 50], np.float32))[2]
+
+
+def test_a_refused_reset_leaves_the_episode_as_it_is(make_vector):
+    envs, twin = make_vector(num_envs=2), make_vector(num_envs=2)
+    for env in (envs, twin):
+        env.reset(seed=1)
+    with pytest.raises(InputError, match="nope"):
+        envs.reset(seed=50, options={"start": "nope"})
+    actions = np.full(envs.action_space.shape, 50, np.float32)
+    (one, *_, first), (two, *_, second) = envs.step(actions), twin.step(actions)
+    assert np.array_equal(first["episode_seed"], second["episode_seed"])
+    assert np.array_equal(one["image"], two["image"])

@@ -19,7 +19,15 @@ from huggingface_hub import HfApi
 from torch import Tensor, nn
 
 from tests.world_model.tiny import SIZE, tiny_contract
-from world_model.checkpoint import MANIFEST, open_folder, read_json, sha256, write_json, write_tensors
+from world_model.checkpoint import (
+    MANIFEST,
+    open_folder,
+    read_json,
+    sha256,
+    write_json,
+    write_tensors,
+    writing_folder,
+)
 from world_model.codecs import PcaConfig, fit_pca
 from world_model.diffusion.samplers import RenoiseConfig, RenoiseSampler
 from world_model.errors import ContractError, DataError, InputError
@@ -321,3 +329,29 @@ def test_offline_environment_in_a_fresh_process(root: Path) -> None:
     assert name == "DataError", done.stderr
     assert "could not be fetched from the Hugging Face hub" in text
     assert done.stderr == ""
+
+
+def test_other_things_are_never_replaced(tmp_path: Path) -> None:
+    """A folder that is no checkpoint would be lost: it is refused and left as it is."""
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(DataError, match="holds something that is no checkpoint"), writing_folder(tmp_path):
+        pass
+    with (
+        pytest.raises(DataError, match="holds something that is no checkpoint"),
+        writing_folder(tmp_path / "thesis.txt"),
+    ):
+        pass
+    assert (tmp_path / "thesis.txt").read_text() == "mine"
+
+
+def test_a_packaged_name_wins_over_a_folder_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packaged = tmp_path / "packaged"
+    (packaged / "world").mkdir(parents=True)
+    (packaged / "world/contract.json").write_text("{}")
+    (tmp_path / "world").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("world_model.pretrained.names._FOLDERS", [packaged])
+    assert resolve("world") == packaged / "world"
+    assert resolve("./world") == tmp_path / "world"
+    with pytest.raises(DataError, match="name is empty"):
+        resolve("")

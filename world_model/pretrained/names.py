@@ -32,14 +32,14 @@ def resolve(name: str | Path, **hub: Any) -> Path:
     Raises:
         DataError: no such folder, name or repository, or the hub cannot be reached.
     """
+    if not str(name).strip():
+        raise DataError("the checkpoint's name is empty; give a folder, a packaged name or a hub id")
+    if str(name) in packaged_names():  # a folder of the same name in the working directory is './name'
+        return next(parent / str(name) for parent in _FOLDERS if (parent / str(name)).is_dir())
     folder = recover(Path(name))
     if folder.is_dir():
         return folder
-    if "/" not in str(name):
-        for parent in _FOLDERS:
-            if (parent / str(name)).is_dir():
-                return parent / str(name)
-    elif _HUB_ID.fullmatch(str(name)):
+    if _HUB_ID.fullmatch(str(name)):
         return _download(str(name), hub)
     names = ", ".join(packaged_names()) or "none"
     raise DataError(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 from torch import nn
@@ -50,7 +51,8 @@ def start_run(
     first = None if initial is None else LearnedSimulator.from_pretrained(initial, contract=data.contract)
     data.contract.require_same(other.contract, str(dataset), str(held_out))
     out.mkdir(parents=True, exist_ok=True)
-    _claim(out / "config.json", plan)
+    lock = _lock(out)
+    _claim(out / "config.json", plan, {"episodes": len(data), "frames": data.total_frames})
     windows = Windows([data[i] for i in range(len(data))], data.contract, plan.train.windows, plan.train.state)
     length = plan.train.windows.history + plan.train.validation_frames
     check = dataclasses.replace(plan.train.windows, length=length)
@@ -83,7 +85,9 @@ def start_run(
             },
         ).save_pretrained(out / "checkpoint")
 
-    return Trainer(plan.train, model, net, data.contract, windows, validation, sampler, out, export, device)
+    trainer = Trainer(plan.train, model, net, data.contract, windows, validation, sampler, out, export, device)
+    trainer.lock = lock
+    return trainer
 
 
 def _codec(plan: Recipe, windows: Windows, given: Any, folder: Path) -> Codec:
@@ -98,12 +102,27 @@ def _codec(plan: Recipe, windows: Windows, given: Any, folder: Path) -> Codec:
     return codec
 
 
-def _claim(path: Path, plan: Recipe) -> None:
+def _lock(out: Path) -> IO[str] | None:
+    """Keep other processes out of the folder until the handle is closed or this process ends."""
+    if os.environ.get("RANK", "0") != "0":  # a launcher's other processes share the folder of the first
+        return None
+    handle = open(out / ".lock", "w")  # noqa: SIM115 (held as long as the trainer)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        handle.close()
+        raise DataError(f"{out} is in use by another training; wait for it or choose another --out") from None
+    return handle
+
+
+def _claim(path: Path, plan: Recipe, data: dict[str, int]) -> None:
     """Write the run's configuration, or make sure that the one there is the same."""
-    text = json.dumps(dataclasses.asdict(plan), indent=2)
+    text = json.dumps({**dataclasses.asdict(plan), "data": data}, indent=2)
     if path.exists():
         if path.read_text() != text:
-            raise DataError(f"{path.parent} holds a run of another configuration; choose another --out or delete it")
+            raise DataError(
+                f"{path.parent} holds a run of another configuration or data set; choose another --out or delete it"
+            )
         return
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(text)

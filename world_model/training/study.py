@@ -48,6 +48,7 @@ def study(
         sizes[form] = sum(p.numel() for p in trainer.plain.parameters())
         for steps in STEPS:
             scores.append(score(trainer, form, steps, clips))
+        trainer.close()
     return scores, sizes, trainer
 
 

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 from accelerate import Accelerator
@@ -92,6 +92,7 @@ class Trainer:
         self.loss, self.optimizer = self.accelerator.prepare(_Loss(model, config.sequence_weight), optimizer)
         self.average.to(self.accelerator.device)
         self.step, self.seconds, self.skipped = 0, 0.0, 0
+        self.lock: IO[str] | None = None
         longer = dataclasses.replace(windows.config, length=config.sequence_length)
         self.sequences = windows.resized(longer) if config.sequences else None
         self.clips: ValidationClips = pick_clips(held_out, contract, config.validation_clips, seed=1)
@@ -140,6 +141,11 @@ class Trainer:
         if writer is not None:
             writer.close()
         return metrics
+
+    def close(self) -> None:
+        """Let other processes have the folder."""
+        if self.lock is not None:
+            self.lock.close()
 
     def save(self) -> None:
         """Write the resumable state and export the averaged model."""

@@ -17,6 +17,7 @@ SMALL = [
     f"train.{setting}"
     for setting in (
         "batch=2",
+        "precision=no",  # accelerate allows one precision in a process, and the other tests use this one
         "sequences=2",
         "overfit_steps=0",
         "validation_clips=2",
@@ -105,3 +106,28 @@ def test_heads_of_another_codec_are_refused(folder: Path, tmp_path: Path, capsys
 def test_log_has_one_json_object_a_line(folder: Path) -> None:
     lines = [json.loads(line) for line in (folder / "run/log.jsonl").read_text().splitlines()]
     assert lines[-1]["kind"] == "validation"
+
+
+def test_a_folder_in_use_and_other_data_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import fcntl
+
+    data = ["--dataset", folder / "train", "--held-out", folder / "validation"]
+    sets = [word for setting in SMALL for word in ("--set", setting)]
+    words = ["train", *data, "--out", folder / "run", "--stop-at", 2, "--device", "cpu", *sets]
+    with open(folder / "run/.lock", "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        assert main([str(w) for w in words]) == 2
+        assert "is in use by another training" in capsys.readouterr().err
+    words[2] = folder / "validation"
+    assert main([str(w) for w in words]) == 2
+    assert "another configuration or data set" in capsys.readouterr().err
+
+
+def test_doctor_and_second_stage_know_packaged_names(folder: Path, tmp_path: Path) -> None:
+    """In a process of its own: the names must not depend on what was imported before."""
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "simforcing_env.commands.main", "doctor", "--checkpoint", "pusht-nano"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
