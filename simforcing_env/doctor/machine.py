@@ -18,7 +18,6 @@ PACKAGES = (
     "torch",
     "numpy",
     "gymnasium",
-    "diffusers",
     "safetensors",
     "huggingface_hub",
     "av",
