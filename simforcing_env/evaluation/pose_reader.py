@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from world_model import checkpoint, registry
 from world_model.errors import InputError
+from world_model.models.layers import ResBlock
 
 PACKAGED = Path(__file__).resolve().parent.parent / "weights" / "pusht-reader"
 ARENA = 512.0  # px that a frame spans
@@ -46,18 +47,6 @@ class PoseReaderConfig:
     """One residual block each."""
 
 
-class _Block(nn.Module):
-    def __init__(self, width: int, dilation: int) -> None:
-        super().__init__()
-        self.norm = nn.GroupNorm(8, width)
-        self.first = nn.Conv2d(width, width, 3, padding=dilation, dilation=dilation)
-        self.second = nn.Conv2d(width, width, 3, padding=1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        change: Tensor = self.second(functional.silu(self.first(functional.silu(self.norm(x)))))
-        return x + change
-
-
 class PoseReader(nn.Module):
     """Frames to points (``forward``) and to poses (``read``)."""
 
@@ -75,7 +64,7 @@ class PoseReader(nn.Module):
         self.register_buffer("centres", centres.flatten(1), persistent=False)
         self.register_buffer("grid", (centres / (ARENA / 2) - 1)[None], persistent=False)
         self.stem = nn.Conv2d(3 * config.patch**2 + 2, config.width, 3, padding=1)
-        self.blocks = nn.Sequential(*(_Block(config.width, d) for d in config.dilations))
+        self.blocks = nn.Sequential(*(ResBlock(config.width, d) for d in config.dilations))
         self.head = nn.Conv2d(config.width, 3 * self.points, 1)
 
     def forward(self, frames: Tensor) -> Tensor:

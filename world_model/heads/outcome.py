@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from world_model.errors import InputError
 from world_model.interface import Outcome
+from world_model.models.layers import ResBlock
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,6 @@ class OutcomeConfig:
     hidden: int = 96
 
 
-class _Block(nn.Module):
-    def __init__(self, width: int, dilation: int) -> None:
-        super().__init__()
-        self.norm = nn.GroupNorm(8, width)
-        self.first = nn.Conv2d(width, width, 3, padding=dilation, dilation=dilation)
-        self.second = nn.Conv2d(width, width, 3, padding=1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        change: Tensor = self.second(functional.silu(self.first(functional.silu(self.norm(x)))))
-        return x + change
-
-
 class OutcomeHeads(nn.Module):
     """See `interface.Heads`; ``values`` are ``labels`` in order: the shares, then the events' probabilities."""
 
@@ -65,7 +54,7 @@ class OutcomeHeads(nn.Module):
             )
         rows, columns = config.grid
         self.stem = nn.Conv2d(config.latent_channels, config.width, 3, padding=1)
-        self.blocks = nn.Sequential(*(_Block(config.width, d) for d in config.dilations))
+        self.blocks = nn.Sequential(*(ResBlock(config.width, d) for d in config.dilations))
         self.squeeze = nn.Conv2d(config.width, config.squeeze, 1)
         self.hidden = nn.Linear(config.squeeze * rows * columns + config.proprio_dim, config.hidden)
         self.readout = nn.Linear(config.hidden, len(self.labels))

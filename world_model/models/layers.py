@@ -140,6 +140,20 @@ class AdaLNBlock(nn.Module):
         return x + gate2 * self.mlp(modulate(self.norm2(x), shift2, scale2)), own
 
 
+class ResBlock(nn.Module):
+    """Two 3 x 3 convolutions, the first one dilated, added to their input ``(B, C, U, V)``."""
+
+    def __init__(self, width: int, dilation: int) -> None:
+        super().__init__()
+        self.norm = nn.GroupNorm(8, width)
+        self.first = nn.Conv2d(width, width, 3, padding=dilation, dilation=dilation)
+        self.second = nn.Conv2d(width, width, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        change: Tensor = self.second(F.silu(self.first(F.silu(self.norm(x)))))
+        return x + change
+
+
 class FilmResBlock(nn.Module):
     """Two 3 x 3 convolutions with group norm; a condition scales and shifts the features between them."""
 

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from world_model.contract import Contract
+from world_model.metrics.image import psnr
 from world_model.rollout import Rollout
 from world_model.training.windows import Windows
 
@@ -38,12 +39,6 @@ def pick_clips(windows: Windows, contract: Contract, count: int, seed: int) -> V
         np.clip(actions, low, high).astype(np.float32),
         windows.config.history,
     )
-
-
-def psnr(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Per-frame PSNR in dB over the last three axes; identical frames count as 60 dB."""
-    mse = np.square(a.astype(np.float64) - b).mean(axis=(-3, -2, -1))
-    return np.minimum(20 * np.log10(255) - 10 * np.log10(np.maximum(mse, 1e-12)), 60.0)
 
 
 def clip_psnr(
