@@ -29,11 +29,12 @@ ROBOSUITE = (
 TEACHERS = MappingProxyType(
     {
         "pusht": Entry("teachers.pusht.entry", "pusht"),
+        "pusht-mujoco": Entry("teachers.pusht.mujoco_entry", "pusht-mujoco"),
         **{name: Entry(f"teachers.libero.entry:{name}", "libero") for name in LIBERO},
         **{f"robosuite_{name}": Entry(f"teachers.libero.entry:robosuite_{name}", "libero") for name in ROBOSUITE},
     }
 )
-"""Name of a world (its contract's name) to its teacher."""
+"""Name of a world (its contract's name) to its teacher; "pusht-mujoco" is the same world in another simulator."""
 
 
 def teacher_module(name: str) -> Any:

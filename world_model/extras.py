@@ -12,6 +12,7 @@ from world_model.errors import MissingExtraError
 EXTRAS = MappingProxyType(
     {
         "pusht": ("gym_pusht", "pymunk", "pygame", "shapely", "cv2"),
+        "pusht-mujoco": ("gym_pusht", "pymunk", "pygame", "shapely", "cv2", "mujoco"),
         "libero": ("libero", "robosuite", "mujoco", "bddl"),
         "rl": ("stable_baselines3", "moviepy"),
         "train": ("accelerate", "tensorboard", "torchmetrics", "matplotlib", "imageio"),

@@ -26,7 +26,7 @@ class Scene:
 
     @property
     def agent(self) -> Point:
-        return np.array(self.teacher.world.agent.position)
+        return np.array(self.teacher.world.state[:2])
 
     @property
     def block(self) -> Pose:
