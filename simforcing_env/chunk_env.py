@@ -23,7 +23,8 @@ from simforcing_env.infos import objects, put, rows_of
 from simforcing_env.rendering import RENDER_MODES, FrameCollector
 from simforcing_env.reset_options import parse_options, parse_seeds
 from simforcing_env.snapshot import Snapshot
-from simforcing_env.spaces import PROPRIO_KEYS, action_space, frame_shape, image_keys, observation_space, split_cameras
+from simforcing_env.spaces import PROPRIO_KEYS, action_space, image_keys, observation_space
+from world_model.canvas import canvas_shape, split
 from world_model.errors import InputError
 from world_model.noise import frame_generator
 
@@ -72,7 +73,7 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         }
         self.render_mode = config.render_mode
         self._collector = FrameCollector(num_envs, config.render_mode, config.render_scale)
-        self._episodes = Episodes.empty(num_envs, frame_shape(contract), contract.proprio_dim)
+        self._episodes = Episodes.empty(num_envs, canvas_shape(contract), contract.proprio_dim)
         self._running = False
 
     def reset(
@@ -152,7 +153,7 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             "is_success": ends.terminated,
         }
         if self.config.frames_in_info:
-            record |= split_cameras(self.contract, frames.images, image_keys(self.contract, single="frames"))
+            record |= split(self.contract, frames.images, image_keys(self.contract, single="frames"))
         put(infos, self.num_envs, rows, record | episodes.facts(rows))
         return ends.reward
 
@@ -272,7 +273,7 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     def _observation(self) -> Observation:
         images, style = self._episodes.images, self.config.observation_keys
-        pictures = split_cameras(self.contract, images, image_keys(self.contract, style))
+        pictures = split(self.contract, images, image_keys(self.contract, style))
         return {**pictures, PROPRIO_KEYS[style]: self._episodes.proprio.copy()}
 
     def _resume(self) -> tuple[Observation, dict[str, Any]]:

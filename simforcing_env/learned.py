@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from simforcing_env.backend import Frames, Start
-from simforcing_env.spaces import join_cameras
 from teachers.registry import make_teacher
 from teachers.teacher import Teacher
+from world_model.canvas import join
 from world_model.contract import Contract
 from world_model.errors import InputError, MissingExtraError
 from world_model.interface import Heads
@@ -149,4 +149,4 @@ class LearnedBackend:
                 f"start {start.name!r} is not among the {len(self.starts or ())} that checkpoint {self.checkpoint} "
                 f"ships, and the teacher cannot make it here: {error}"
             ) from error
-        return join_cameras(self.contract, seen.frames), seen.proprio
+        return join(self.contract, seen.frames), seen.proprio

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simforcing_env.backend import Start
-from simforcing_env.spaces import join_cameras
+from world_model.canvas import join
 from world_model.contract import Contract
 from world_model.errors import InputError
 
@@ -92,7 +92,7 @@ def _named(start: Any, num_envs: int) -> list[Start]:
 
 
 def _pictured(image: Any, proprio: Any, contract: Contract, num_envs: int) -> list[Start]:
-    frames = join_cameras(contract, image)
+    frames = join(contract, image)
     values = np.asarray(proprio, np.float32)
     if frames.ndim == 3:
         frames = np.broadcast_to(frames, (num_envs, *frames.shape))

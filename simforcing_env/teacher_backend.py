@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simforcing_env.backend import Frames, Start
-from simforcing_env.spaces import frame_shape, join_cameras
 from teachers.registry import teacher_module
 from teachers.teacher import Teacher, TeacherObservation
+from world_model.canvas import canvas_shape, join
 from world_model.errors import InputError
 
 
@@ -59,7 +59,7 @@ class TeacherBackend:
                 self._record(frames, (index, frame), taken.observation, taken.labels)
                 succeeded = taken.labels["success"] > 0.5 and not ended
                 if not self.every_frame and (succeeded or frame == len(actions[index]) - 1):
-                    frames.images[index, frame] = join_cameras(self.contract, self.teachers[row].render())
+                    frames.images[index, frame] = join(self.contract, self.teachers[row].render())
                 ended = ended or succeeded
         return frames
 
@@ -81,7 +81,7 @@ class TeacherBackend:
     def _empty(self, count: int, length: int) -> Frames:
         shape = count, length
         return Frames(
-            images=np.zeros((*shape, *frame_shape(self.contract)), np.uint8),
+            images=np.zeros((*shape, *canvas_shape(self.contract)), np.uint8),
             proprio=np.zeros((*shape, self.contract.proprio_dim), np.float32),
             rewards=np.zeros(shape),
             success=np.zeros(shape),
@@ -93,7 +93,7 @@ class TeacherBackend:
         self, frames: Frames, at: tuple[int, int], seen: TeacherObservation, labels: Mapping[str, float]
     ) -> None:
         if seen.frames:
-            frames.images[at] = join_cameras(self.contract, seen.frames)
+            frames.images[at] = join(self.contract, seen.frames)
         low, high = self.contract.proprio_bounds()
         frames.proprio[at] = np.clip(seen.proprio, low, high)
         frames.rewards[at], frames.success[at] = labels["reward"], labels["success"]

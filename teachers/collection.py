@@ -1,30 +1,32 @@
 """Recording a data set in parallel processes, so that a kill at any moment costs seconds.
 
-Episodes and their lengths are pure functions of their number, so shards are independent: workers write them into
-``.staging`` in any order, and this process moves them into the data set in order.
+Episodes are pure functions of their number, so shards are independent: workers write them into ``.staging`` in any
+order, and this process moves them into the data set in order.
 """
 
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
 import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from teachers.recording import Recorder, Split, make_recorder
 from world_model.contract import first_difference
-from world_model.data.lerobot.shard import PARTS, ShardWriter
+from world_model.data.lerobot.layout import DatasetSpec, staged_paths
+from world_model.data.lerobot.shard import ShardWriter
 from world_model.data.lerobot.writer import DatasetWriter, write_text
 from world_model.errors import DataError, InputError, SimforcingError
 
@@ -36,12 +38,14 @@ class Job:
     teacher: str
     split: Split
     seed: int
-    frames: int
-    """At least so many frames; the last episode is whole."""
+    frames: int | None
+    """At least so many frames. The last episode is whole; the last file too, where lengths are not known beforehand."""
     options: Mapping[str, Any]
     """Settings of the teacher's recorder."""
     episodes_per_shard: int = 32
     """Episodes in a file; a kill costs at most a file per worker."""
+    episodes: int | None = None
+    """Just so many episodes, in the place of ``frames``."""
 
     def recorder(self) -> Recorder:
         return make_recorder(self.teacher, self.split, self.seed, self.options)
@@ -49,56 +53,79 @@ class Job:
 
 @dataclass(frozen=True)
 class Shard:
-    """Episodes ``first_episode`` to ``last_episode`` (exclusive); their rows begin at ``first_index``."""
+    """Episodes ``first_episode`` to ``last_episode`` (exclusive)."""
 
     number: int
     first_episode: int
     last_episode: int
-    first_index: int
 
 
 def collect(job: Job, out: Path, workers: int, progress: Callable[[int, int], None]) -> None:
     """Record ``job`` into the LeRobot folder ``out``, going on from whatever an earlier run left there.
 
     Args:
-        progress: called with (frames in the data set, frames planned) whenever a shard is in.
+        progress: called with (frames in the data set, frames planned) whenever a shard is in; with episodes where
+            the job counts those.
 
     Raises:
-        InputError: a count is not positive, or another process records into ``out``.
+        InputError: a count is not positive or missing, or another process records into ``out``.
         DataError: ``out`` holds something else.
         SimforcingError: a worker died.
     """
-    if job.frames < 1 or workers < 1:
-        raise InputError(f"collect needs at least 1 frame and 1 worker, not {job.frames} and {workers}; raise them")
+    _check(job, workers)
     with _alone(out):
         recorder = job.recorder()
-        settings = {"teacher": job.teacher, "frames": job.frames, "episodes_per_shard": job.episodes_per_shard}
+        count = {"frames": job.frames} if job.episodes is None else {"episodes": job.episodes}
+        settings = {"teacher": job.teacher, **count, "episodes_per_shard": job.episodes_per_shard}
         _claim(out, {**settings, **recorder.describe()})
-        shards, total = plan_shards(recorder, job.frames, job.episodes_per_shard)
+        shards, total = plan_shards(recorder, job)
         writer, staging = DatasetWriter(out, recorder.spec), out / ".staging"
-        _clean(staging, writer.shards)
-        progress(writer.frames, total)
-        for _ in _finished(job, staging, shards[writer.shards :], workers):
-            while (ready := staged(staging, writer.shards)).is_dir():
-                writer.commit(ready)
-                ready.rmdir()
-                progress(writer.frames, total)
+        _clean(staging, recorder.spec, writer.shards)
+
+        def done() -> int:
+            return writer.frames if job.episodes is None else writer.episodes
+
+        progress(done(), total)
+        missing = (s for s in shards if s.number >= writer.shards and not staged(staging, s.number).is_dir())
+        with closing(_finished(job, staging, missing, workers)) as finished:
+            for _ in finished:
+                while done() < total and (ready := staged(staging, writer.shards)).is_dir():
+                    writer.commit(ready)
+                    ready.rmdir()
+                    progress(done(), total)
+                if done() >= total:
+                    break
         writer.write_stats()
         writer.write_info()
         shutil.rmtree(staging)
 
 
-def plan_shards(recorder: Recorder, frames: int, episodes_per_shard: int) -> tuple[list[Shard], int]:
-    """Shards that hold at least ``frames`` frames, and how many they hold."""
-    shards: list[Shard] = []
-    episode, index = 0, 0
-    while index < frames:
-        first_episode, first_index = episode, index
-        while index < frames and episode < first_episode + episodes_per_shard:
-            index += recorder.length(episode)
-            episode += 1
-        shards.append(Shard(len(shards), first_episode, episode, first_index))
-    return shards, index
+def plan_shards(recorder: Recorder, job: Job) -> tuple[Iterable[Shard], int]:
+    """The shards of a job, and how many frames (or episodes, where it counts those) they must hold.
+
+    There is no end of shards where only recording tells how long episodes are.
+    """
+    size = job.episodes_per_shard
+    if job.episodes is not None:
+        firsts = range(0, job.episodes, size)
+        return [Shard(i, first, min(first + size, job.episodes)) for i, first in enumerate(firsts)], job.episodes
+    assert job.frames is not None
+    episode, frames = 0, 0
+    while frames < job.frames:
+        length = recorder.length(episode)
+        if length is None:
+            return (Shard(i, size * i, size * (i + 1)) for i in itertools.count()), job.frames
+        episode, frames = episode + 1, frames + length
+    return plan_shards(recorder, replace(job, episodes=episode))[0], frames
+
+
+def _check(job: Job, workers: int) -> None:
+    if (job.frames is None) == (job.episodes is None):
+        raise InputError(f"collect got {job.frames} frames and {job.episodes} episodes; give the number of one of them")
+    count = job.episodes if job.frames is None else job.frames
+    if count is None or count < 1 or workers < 1:
+        unit = "frame" if job.episodes is None else "episode"
+        raise InputError(f"collect needs at least 1 {unit} and 1 worker, not {count} and {workers}; raise them")
 
 
 def staged(staging: Path, number: int) -> Path:
@@ -106,21 +133,22 @@ def staged(staging: Path, number: int) -> Path:
     return staging / f"shard-{number:06d}"
 
 
-def _finished(job: Job, staging: Path, shards: list[Shard], workers: int) -> Iterator[None]:
-    """Record the shards that are not staged; yields whenever one more may be there."""
+def _finished(job: Job, staging: Path, missing: Iterator[Shard], workers: int) -> Generator[None]:
+    """Record the shards that are missing, a few ahead; yields whenever one more may be there."""
     yield
-    missing = [s for s in shards if not staged(staging, s.number).is_dir()]
-    if not missing:
+    ahead = list(itertools.islice(missing, 2 * workers))
+    if not ahead:
         return
     context = get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(missing)), context, _start_worker, (job, os.getpid())) as pool:
-        pending: set[Future[None]] = {pool.submit(_record, staging, shard) for shard in missing}
+    with ProcessPoolExecutor(min(workers, len(ahead)), context, _start_worker, (job, os.getpid())) as pool:
+        pending: set[Future[None]] = {pool.submit(_record, staging, shard) for shard in ahead}
         try:
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
                     future.result()
                 yield
+                pending |= {pool.submit(_record, staging, shard) for shard in itertools.islice(missing, len(done))}
         except BrokenProcessPool as error:
             raise SimforcingError(
                 "a recording process died, maybe for want of memory; run the same command again to go on"
@@ -150,7 +178,7 @@ def _record(staging: Path, shard: Shard) -> None:
     assert _worker_recorder is not None
     temporary = staging / f"part-{shard.number:06d}-{os.getpid()}"
     temporary.mkdir()
-    with ShardWriter(temporary, _worker_recorder.spec, shard.number, shard.first_episode, shard.first_index) as writer:
+    with ShardWriter(temporary, _worker_recorder.spec, shard.number, shard.first_episode) as writer:
         for index in range(shard.first_episode, shard.last_episode):
             writer.add(_worker_recorder.record(index))
     try:
@@ -179,12 +207,12 @@ def _claim(out: Path, description: dict[str, Any]) -> None:
         )
 
 
-def _clean(staging: Path, committed: int) -> None:
+def _clean(staging: Path, spec: DatasetSpec, committed: int) -> None:
     """Keep whole staged shards that are still to come; remove the rest of a killed run."""
     staging.mkdir(exist_ok=True)
     for folder in staging.iterdir():
         kind, number = folder.name.split("-")[:2]
-        whole = kind == "shard" and all((folder / name).is_file() for name in PARTS.values())
+        whole = kind == "shard" and all(path.is_file() for path in staged_paths(folder, spec).values())
         if not whole or int(number) < committed:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -22,8 +22,8 @@ class Recorder(Protocol):
     def describe(self) -> dict[str, Any]:
         """JSON values that the recorded episodes depend on; two runs may share a folder if they are equal."""
 
-    def length(self, index: int) -> int:
-        """Observations of episode ``index``, known without recording it."""
+    def length(self, index: int) -> int | None:
+        """Observations of episode ``index``; None if only recording it tells."""
 
     def record(self, index: int) -> Episode:
         """Episode ``index``: the same whenever and wherever it is asked for."""

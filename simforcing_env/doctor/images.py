@@ -1,7 +1,7 @@
 """Do the pictures show what the proprio says: which way up, and at the right time?
 
 Needs a proprio in the image plane (two px dimensions whose names end with x and y): what moves between two
-frames lies, in the middle, where the proprio was.
+frames lies, in the middle, where the proprio was. Of several cameras the first is looked at.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simforcing_env.doctor.finding import Finding
+from world_model.canvas import split
 from world_model.contract import Contract
 from world_model.data.episode import Episode
 
@@ -94,7 +95,7 @@ def _collect(episodes: Sequence[Episode], contract: Contract, axes: tuple[int, i
     for episode in episodes:
         if len(episode) < 4:
             continue
-        centre, moves = motion_centres(episode.frames)
+        centre, moves = motion_centres(split(contract, episode.frames)[contract.cameras[0].name])
         place = (episode.proprio[:, list(axes)].astype(np.float64) - low) / (high - low)
         t = np.arange(1, len(episode) - 2)
         t = t[moves[t]]

@@ -55,7 +55,7 @@ class PushTRecorder:
             contract=self.teacher.contract,
             state_names=self.teacher.state_names,
             label_names=self.teacher.label_names,
-            task=TASK,
+            tasks=(TASK,),
             robot="pusht",
             split=split,
             seed=seed,

@@ -1,9 +1,8 @@
 import dataclasses
 
-import numpy as np
 import pytest
 
-from simforcing_env.spaces import action_space, image_keys, join_cameras, observation_space, split_cameras
+from simforcing_env.spaces import action_space, observation_space
 from tests.world_model.tiny import tiny_contract
 from world_model.contract import Camera
 from world_model.errors import ContractError, InputError
@@ -29,32 +28,10 @@ def test_lerobots_keys():
     ]
 
 
-def test_cameras_stand_side_by_side():
-    rng = np.random.default_rng(0)
-    top, wrist = (rng.integers(0, 256, (2, 8, width, 3), dtype=np.uint8) for width in (8, 4))
-    joined = join_cameras(TWO, {"wrist": wrist, "top": top})
-    assert joined.shape == (2, 8, 12, 3)
-    parts = split_cameras(TWO, joined, image_keys(TWO))
-    np.testing.assert_array_equal(parts["image_top"], top)
-    np.testing.assert_array_equal(parts["image_wrist"], wrist)
-
-
 def test_cameras_of_different_heights_are_refused():
     contract = dataclasses.replace(TWO, cameras=(Camera("top", 8, 8), Camera("wrist", 4, 4)))
     with pytest.raises(ContractError, match=r"heights \[4, 8\]"):
         observation_space(contract)
-
-
-def test_images_are_checked():
-    contract = tiny_contract()
-    with pytest.raises(InputError, match=r"float64 \(16, 16, 3\) but must be uint8"):
-        join_cameras(contract, np.zeros((16, 16, 3)))
-    with pytest.raises(InputError, match=r"\(3, 16, 16\)"):
-        join_cameras(contract, np.zeros((3, 16, 16), np.uint8))
-    with pytest.raises(InputError, match="lack the cameras"):
-        join_cameras(TWO, {"top": np.zeros((8, 8, 3), np.uint8)})
-    with pytest.raises(InputError, match="mapping"):
-        join_cameras(TWO, np.zeros((8, 12, 3), np.uint8))
 
 
 def test_action_space_follows_chunk_and_actions_per_frame():

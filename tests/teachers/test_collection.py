@@ -1,12 +1,14 @@
 """Recording in parallel: killed at any moment and run again it ends as if nothing had happened."""
 
 import filecmp
+import itertools
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -170,12 +172,22 @@ def test_bad_counts_and_teachers_are_refused(tmp_path):
 
 def test_shards_cover_the_episodes_without_gaps():
     class Recorder:
-        def length(self, index):
-            return 10 + index
+        def __init__(self, known):
+            self.known = known
 
-    shards, total = plan_shards(Recorder(), 100, 3)
-    assert shards == [Shard(0, 0, 3, 0), Shard(1, 3, 6, 33), Shard(2, 6, 8, 75)]
-    assert total == 75 + 16 + 17
+        def length(self, index):
+            return 10 + index if self.known else None
+
+    job = Job("pusht", "train", 0, 100, {}, episodes_per_shard=3)
+    shards, total = plan_shards(Recorder(known=True), job)
+    assert list(shards) == [Shard(0, 0, 3), Shard(1, 3, 6), Shard(2, 6, 8)]
+    assert total == sum(10 + i for i in range(8))
+    shards, total = plan_shards(Recorder(known=False), job)
+    assert list(itertools.islice(shards, 3)) == [Shard(0, 0, 3), Shard(1, 3, 6), Shard(2, 6, 9)]
+    assert total == 100
+    shards, total = plan_shards(Recorder(known=False), replace(job, frames=None, episodes=7))
+    assert list(shards) == [Shard(0, 0, 3), Shard(1, 3, 6), Shard(2, 6, 7)]
+    assert total == 7
 
 
 def test_the_command_records_and_says_where(tmp_path):

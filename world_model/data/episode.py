@@ -19,19 +19,22 @@ class Episode:
         InputError: the arrays do not fit together.
     """
 
-    frames: NDArray[np.uint8]  # (T, H, W, 3) RGB; of the first camera
+    frames: NDArray[np.uint8]  # (T, H, W, 3) RGB canvases of all cameras, see `world_model.canvas`
     proprio: NDArray[np.float32]  # (T, P) in the contract's units
     actions: NDArray[np.float32]  # (T - 1, a, A) in the contract's units; i leads from frame i to i + 1
     state: NDArray[np.float32] | None = None  # (T, S) privileged numbers of the teacher
     labels: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  # (T,) each, of frame i's own state
     start: str = ""
     behaviour: str = ""
+    task: int = 0  # number of the task in its data set
+    simulation: NDArray[np.float64] | None = None  # (T, M) the simulator's own state, as its teacher lays it out
 
     def __post_init__(self) -> None:
         rows = len(self.frames)
         found = {"frames": rows, "proprio": len(self.proprio), "actions": len(self.actions) + 1}
-        if self.state is not None:
-            found["state"] = len(self.state)
+        for name in ("state", "simulation"):
+            if (values := getattr(self, name)) is not None:
+                found[name] = len(values)
         found |= {f"label {name}": len(values) for name, values in self.labels.items()}
         if rows < 1 or len(set(found.values())) != 1:
             raise InputError(f"an episode's arrays do not fit: rows (actions + 1) are {found}; record them together")

@@ -10,6 +10,7 @@ import torch
 from huggingface_hub import ModelHubMixin
 from torch import Tensor, nn
 
+from world_model.canvas import canvas_shape
 from world_model.checkpoint import writing_folder
 from world_model.contract import Contract
 from world_model.pretrained.bundle import Weights, model_config, read_parts, write_model, write_parts
@@ -112,11 +113,11 @@ class LearnedSimulator(ModelHubMixin):
 
     def _default_card(self) -> str:
         parameters = sum(p.numel() for p in self.model.parameters())
-        camera = self.contract.cameras[0]
+        height, width, _ = canvas_shape(self.contract)
         return (
             "---\nlibrary_name: simforcing-env\nlicense: apache-2.0\ntags: [robotics, world-model]\n---\n"
             f"# Learned simulator of {self.contract.name}\n\n"
             f"{type(self.model).__name__} with {parameters:,} parameters, {type(self.codec).__name__}, "
-            f"{camera.width} x {camera.height} pixels at {self.contract.frame_hz:g} frames/s, "
+            f"{width} x {height} pixels at {self.contract.frame_hz:g} frames/s, "
             f"history of {self.history} frames, {len(self.starts or ())} starts.\n"
         )

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from world_model.canvas import canvas_shape
 from world_model.checkpoint import read_tensors, write_tensors
 from world_model.contract import Contract
 from world_model.errors import DataError, InputError
@@ -19,10 +20,10 @@ from world_model.errors import DataError, InputError
 
 @dataclass(frozen=True)
 class Starts:
-    """N named initial states as a camera and the joints see them."""
+    """N named initial states as the cameras and the joints see them."""
 
     names: tuple[str, ...]
-    frames: NDArray[np.uint8]  # (N, H, W, 3)
+    frames: NDArray[np.uint8]  # (N, H, W, 3) canvases
     proprio: NDArray[np.float32]  # (N, P) in the contract's units
 
     def __post_init__(self) -> None:
@@ -56,8 +57,7 @@ class Starts:
 
     def check(self, contract: Contract, where: str) -> None:
         """Raise `DataError` unless frames and proprio have the contract's shapes."""
-        camera = contract.cameras[0]
-        wanted = (camera.height, camera.width, 3), (contract.proprio_dim,)
+        wanted = canvas_shape(contract), (contract.proprio_dim,)
         if (self.frames.shape[1:], self.proprio.shape[1:]) != wanted:
             raise DataError(
                 f"starts in {where} have frames {self.frames.shape[1:]} and proprio {self.proprio.shape[1:]} but "

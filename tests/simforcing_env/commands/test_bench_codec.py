@@ -31,7 +31,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     spec = DatasetSpec(tiny_contract())
     writer, work = DatasetWriter(folder, spec), folder / "work"
     work.mkdir()
-    with ShardWriter(work, spec, shard=0, first_episode=0, first_index=0) as shard:
+    with ShardWriter(work, spec, shard=0, first_episode=0) as shard:
         for number in range(EPISODES):
             zeros = np.zeros((LENGTH, 2), np.float32)
             shard.add(Episode(draw(LENGTH, number, SIZE).numpy(), zeros, zeros[1:, None]))

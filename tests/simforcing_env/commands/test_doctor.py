@@ -27,10 +27,10 @@ def recorded():
 
 def write(folder, recorded, change=lambda episode: {}):
     teacher, episodes = recorded
-    spec = DatasetSpec(teacher.contract, teacher.state_names, teacher.label_names, "push the T to its goal")
+    spec = DatasetSpec(teacher.contract, teacher.state_names, teacher.label_names, ("push the T to its goal",))
     writer, work = DatasetWriter(folder, spec), folder / "work"
     work.mkdir(parents=True)
-    with ShardWriter(work, spec, shard=0, first_episode=0, first_index=0) as shard:
+    with ShardWriter(work, spec, shard=0, first_episode=0) as shard:
         for episode in episodes:
             shard.add(dataclasses.replace(episode, **change(episode)))
     writer.commit(work)

@@ -58,7 +58,7 @@ def ends_success(angle: float) -> Episode:
 def write(folder: Path, recorder: PushTRecorder, episodes: Iterable[Episode]) -> Path:
     writer, work = DatasetWriter(folder, recorder.spec), folder / "work"
     work.mkdir()
-    with ShardWriter(work, recorder.spec, shard=0, first_episode=0, first_index=0) as shard:
+    with ShardWriter(work, recorder.spec, shard=0, first_episode=0) as shard:
         for episode in episodes:
             shard.add(episode)
     writer.commit(work)

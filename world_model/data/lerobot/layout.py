@@ -3,6 +3,7 @@
 An episode of n transitions has n + 1 rows. Row i holds observation i, the truth about it
 (``label.*``, ``observation.environment_state``) and the action that leads to row i + 1 with what comes
 of it (``next.*``). The last row has no action of its own: it repeats the last one, with ``action_is_pad``.
+Every camera has a video of its own; in memory they are one canvas (`world_model.canvas`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from world_model.contract import Contract
+from world_model.contract import Camera, Contract
 
 VERSION = "v3.0"
 FILES_PER_CHUNK = 1000
@@ -22,6 +23,7 @@ DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
 EPISODES_PATH = "meta/episodes/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 STATE, ENVIRONMENT_STATE, ACTION = "observation.state", "observation.environment_state", "action"
+SIMULATION = "simulation.state"  # not an observation: libraries hand those to policies
 BOOKKEEPING = {
     "timestamp": "float32",
     "frame_index": "int64",
@@ -40,17 +42,19 @@ class DatasetSpec:
     """Privileged numbers of the teacher, in the order of ``Episode.state``."""
     label_names: tuple[str, ...] = ()
     """Keys of ``Episode.labels``; "reward" and "success" also give the ``next.`` columns."""
-    task: str = ""
-    """One sentence that says what the episodes are about."""
+    tasks: tuple[str, ...] = ("",)
+    """Sentences that say what the episodes are about; ``Episode.task`` is a number of one."""
     robot: str = "unknown"
     split: str = "train"
     seed: int = 0
     """Seed of the recording, kept in the table of episodes."""
+    simulation_width: int = 0
+    """Columns of ``Episode.simulation``, 0 if it is not kept."""
 
     @property
-    def video_key(self) -> str:
-        """Feature of the first camera, the one whose frames an `Episode` holds."""
-        return f"observation.images.{self.contract.cameras[0].name}"
+    def video_keys(self) -> tuple[str, ...]:
+        """Feature of each camera, in the contract's order."""
+        return tuple(video_key(camera) for camera in self.contract.cameras)
 
     @property
     def action_width(self) -> int:
@@ -59,27 +63,12 @@ class DatasetSpec:
 
     def features(self) -> dict[str, dict[str, Any]]:
         """The ``features`` of ``meta/info.json``."""
-        contract, camera = self.contract, self.contract.cameras[0]
-        video = {
-            "dtype": "video",
-            "shape": [camera.height, camera.width, 3],
-            "names": ["height", "width", "channels"],
-            "info": {
-                "video.fps": contract.frame_hz,
-                "video.height": camera.height,
-                "video.width": camera.width,
-                "video.channels": 3,
-                "video.codec": "h264",
-                "video.pix_fmt": "gbrp",
-                "video.is_depth_map": False,
-                "has_audio": False,
-            },
-        }
+        contract = self.contract
         names = [d.name for d in contract.actions]
         if contract.actions_per_frame > 1:
             names = [f"{name}_{i}" for i in range(contract.actions_per_frame) for name in names]
         features = {
-            self.video_key: video,
+            **{video_key(camera): _video(camera, contract.frame_hz) for camera in contract.cameras},
             STATE: _feature("float32", len(contract.proprio), [d.name for d in contract.proprio]),
             ACTION: _feature("float32", self.action_width, names),
             "action_is_pad": _feature("bool"),
@@ -87,6 +76,8 @@ class DatasetSpec:
         }
         if self.state_names:
             features[ENVIRONMENT_STATE] = _feature("float32", len(self.state_names), list(self.state_names))
+        if self.simulation_width:
+            features[SIMULATION] = _feature("float64", self.simulation_width)
         if "reward" in self.label_names:
             features["next.reward"] = _feature("float32")
         if "success" in self.label_names:
@@ -106,7 +97,7 @@ class DatasetSpec:
             "robot_type": self.robot,
             "total_episodes": episodes,
             "total_frames": frames,
-            "total_tasks": 1,
+            "total_tasks": len(self.tasks),
             "chunks_size": FILES_PER_CHUNK,
             "data_files_size_in_mb": 100,
             "video_files_size_in_mb": 200,
@@ -123,13 +114,27 @@ def file_place(shard: int) -> dict[str, int]:
     return {"chunk_index": shard // FILES_PER_CHUNK, "file_index": shard % FILES_PER_CHUNK}
 
 
-def shard_paths(root: Path, video_key: str, shard: int) -> dict[str, Path]:
-    """Final places of a shard's three files: "data", "video" and "episodes"."""
+def video_key(camera: Camera) -> str:
+    """Feature of a camera."""
+    return f"observation.images.{camera.name}"
+
+
+def shard_paths(root: Path, spec: DatasetSpec, shard: int) -> dict[str, Path]:
+    """Final places of a shard's files, in the order in which they must come: "data", each video key, "episodes"."""
     place: Mapping[str, Any] = file_place(shard)
     return {
         "data": root / DATA_PATH.format(**place),
-        "video": root / VIDEO_PATH.format(video_key=video_key, **place),
+        **{key: root / VIDEO_PATH.format(video_key=key, **place) for key in spec.video_keys},
         "episodes": root / EPISODES_PATH.format(**place),
+    }
+
+
+def staged_paths(folder: Path, spec: DatasetSpec) -> dict[str, Path]:
+    """Places of the same files before they are moved into the data set."""
+    return {
+        "data": folder / "data.parquet",
+        **{key: folder / f"{key}.mp4" for key in spec.video_keys},
+        "episodes": folder / "episodes.parquet",
     }
 
 
@@ -137,6 +142,25 @@ def _feature(dtype: str, width: int = 1, names: list[str] | None = None) -> dict
     return {"dtype": dtype, "shape": [width], "names": names}
 
 
+def _video(camera: Camera, fps: float) -> dict[str, Any]:
+    return {
+        "dtype": "video",
+        "shape": [camera.height, camera.width, 3],
+        "names": ["height", "width", "channels"],
+        "info": {
+            "video.fps": fps,
+            "video.height": camera.height,
+            "video.width": camera.width,
+            "video.channels": 3,
+            "video.codec": "h264",
+            "video.pix_fmt": "gbrp",
+            "video.is_depth_map": False,
+            "has_audio": False,
+        },
+    }
+
+
 def _arrow_type(feature: Mapping[str, Any]) -> pa.DataType:
-    plain = {"float32": pa.float32(), "int64": pa.int64(), "bool": pa.bool_()}[feature["dtype"]]
-    return plain if feature["names"] is None else pa.list_(plain, feature["shape"][0])
+    plain = getattr(pa, {"bool": "bool_"}.get(feature["dtype"], feature["dtype"]))()
+    width = feature["shape"][0]
+    return plain if feature["names"] is None and width == 1 else pa.list_(plain, width)

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from world_model.contract import Contract
+from world_model.canvas import join
+from world_model.contract import Camera, Contract
 from world_model.data.episode import Episode
-from world_model.data.lerobot.layout import ACTION, ENVIRONMENT_STATE, STATE, VERSION
+from world_model.data.lerobot.layout import ACTION, ENVIRONMENT_STATE, SIMULATION, STATE, VERSION, video_key
 from world_model.data.lerobot.stats import column_array
 from world_model.data.lerobot.video import VideoReader, require_real_file
 from world_model.errors import ContractError, DataError
@@ -46,11 +47,10 @@ class LeRobotDataset(Sequence[Episode]):
                 f"{path} is of LeRobot format {self.info.get('codebase_version')!r}; convert it to {VERSION} first"
             )
         self.contract = self._contract(contract)
-        self._video_key = f"observation.images.{self.contract.cameras[0].name}"
+        self._videos: dict[str, VideoReader] = {}
         self._check_features()
         self._episodes = self._read_episodes()
         self._table = lru_cache(maxsize=4)(self._read_table)
-        self._video: VideoReader | None = None
 
     @property
     def total_frames(self) -> int:
@@ -75,6 +75,13 @@ class LeRobotDataset(Sequence[Episode]):
     def state_names(self) -> tuple[str, ...]:
         """Names of the numbers in ``Episode.state``, if recorded."""
         return tuple(self.info["features"].get(ENVIRONMENT_STATE, {}).get("names") or ())
+
+    @property
+    def tasks(self) -> list[str]:
+        """What each task number of an episode stands for, in words."""
+        table = _read_parquet(self.path / "meta" / "tasks.parquet")
+        words = next(name for name in table.column_names if name != "task_index")
+        return [row[words] for row in sorted(table.to_pylist(), key=lambda row: row["task_index"])]
 
     def __len__(self) -> int:
         return len(self._episodes)
@@ -106,6 +113,8 @@ class LeRobotDataset(Sequence[Episode]):
             labels={k.removeprefix("label."): v for k, v in columns.items() if k.startswith("label.")},
             start=self._episodes[number].get("start", ""),
             behaviour=self._episodes[number].get("behaviour", ""),
+            task=int(columns["task_index"][0]),
+            simulation=columns.get(SIMULATION),
         )
 
     def columns(self, number: int) -> dict[str, NDArray[Any]]:
@@ -126,24 +135,35 @@ class LeRobotDataset(Sequence[Episode]):
         return {name: column_array(part, name) for name in part.column_names}
 
     def frames(self, number: int) -> NDArray[np.uint8]:
-        """Frames ``(T, H, W, 3)`` RGB of an episode.
+        """Canvases ``(T, H, W, 3)`` RGB of an episode.
 
         Raises:
-            DataError: the video is missing, damaged or short; the sentence names file and episode.
+            DataError: a video is missing, damaged or short; the sentence names file and episode.
         """
-        row = self._episodes[number]
-        prefix = f"videos/{self._video_key}/"
+        return join(self.contract, {camera.name: self._pictures(number, camera) for camera in self.contract.cameras})
+
+    def _pictures(self, number: int, camera: Camera) -> NDArray[np.uint8]:
+        """Frames ``(T, H, W, 3)`` of one camera."""
+        row, key = self._episodes[number], video_key(camera)
+        prefix = f"videos/{key}/"
         path = self.path / self.info["video_path"].format(
-            video_key=self._video_key, chunk_index=row[f"{prefix}chunk_index"], file_index=row[f"{prefix}file_index"]
+            video_key=key, chunk_index=row[f"{prefix}chunk_index"], file_index=row[f"{prefix}file_index"]
         )
         first = round(row[f"{prefix}from_timestamp"] * self.info["fps"])
         try:
-            if self._video is None or self._video.path != path:
-                self._video = VideoReader(path)
-            return self._video.read(first, row["length"])
+            video = self._videos.pop(key, None)  # one that fails is not kept
+            if video is None or video.path != path:
+                video = VideoReader(path)
+            pictures = video.read(first, row["length"])
         except DataError as error:
-            self._video = None
             raise DataError(f"episode {number}: {error}") from error
+        if pictures.shape[1:] != (camera.height, camera.width, 3):
+            raise DataError(
+                f"episode {number}: video {path} holds pictures of {pictures.shape[2]} x {pictures.shape[1]}, not "
+                f"{camera.width} x {camera.height}; copy the data set again"
+            )
+        self._videos[key] = video
+        return pictures
 
     def _contract(self, expected: Contract | None) -> Contract:
         file = self.path / "meta" / "contract.json"
@@ -158,9 +178,9 @@ class LeRobotDataset(Sequence[Episode]):
 
     def _check_features(self) -> None:
         """Hold the declared features against the contract."""
-        contract, camera, features = self.contract, self.contract.cameras[0], self.info.get("features", {})
+        contract, features = self.contract, self.info.get("features", {})
         wanted = {
-            self._video_key: [camera.height, camera.width, 3],
+            **{video_key(camera): [camera.height, camera.width, 3] for camera in contract.cameras},
             STATE: [contract.proprio_dim],
             ACTION: [contract.actions_per_frame * contract.action_dim],
         }

@@ -1,4 +1,4 @@
-"""One shard: some whole episodes in one data file, one video and one table of episodes."""
+"""One shard: some whole episodes in one data file, one video for each camera, and one table of episodes."""
 
 from __future__ import annotations
 
@@ -11,25 +11,42 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from world_model.canvas import canvas_shape, split
 from world_model.data.episode import Episode
-from world_model.data.lerobot.layout import ACTION, ENVIRONMENT_STATE, STATE, DatasetSpec, file_place
+from world_model.data.lerobot.layout import (
+    ACTION,
+    ENVIRONMENT_STATE,
+    SIMULATION,
+    STATE,
+    DatasetSpec,
+    file_place,
+    staged_paths,
+    video_key,
+)
 from world_model.data.lerobot.stats import frame_stats
 from world_model.data.lerobot.video import VideoWriter
 from world_model.errors import InputError
 
-PARTS = {"data": "data.parquet", "video": "video.mp4", "episodes": "episodes.parquet"}
-
 
 class ShardWriter:
-    """Fills ``folder`` with the three files of shard number ``shard``; use it as a context."""
+    """Fills ``folder`` with the files of shard number ``shard``; use it as a context.
 
-    def __init__(self, folder: Path, spec: DatasetSpec, shard: int, first_episode: int, first_index: int) -> None:
-        self.spec, self.folder, self.shard = spec, folder, shard
-        self._episode, self._first_index, self._index = first_episode, first_index, first_index
+    Rows are counted from the shard's first one, for nobody knows yet how many come before; `DatasetWriter` adds those.
+    """
+
+    def __init__(self, folder: Path, spec: DatasetSpec, shard: int, first_episode: int) -> None:
+        self.spec, self.shard = spec, shard
+        self._episode, self._index = first_episode, 0
         self._tables: list[pa.Table] = []
         self._episodes: list[dict[str, Any]] = []
-        camera = spec.contract.cameras[0]
-        self._video = VideoWriter(folder / PARTS["video"], camera.height, camera.width, spec.contract.frame_hz)
+        self._paths = staged_paths(folder, spec)
+        self._shape = canvas_shape(spec.contract)
+        self._videos = {
+            (key := video_key(camera)): VideoWriter(
+                self._paths[key], camera.height, camera.width, spec.contract.frame_hz
+            )
+            for camera in spec.contract.cameras
+        }
 
     def __enter__(self) -> Self:
         return self
@@ -37,10 +54,11 @@ class ShardWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._video.__exit__(kind, error, trace)
+        for video in self._videos.values():
+            video.__exit__(kind, error, trace)
         if error is None:
-            pq.write_table(pa.concat_tables(self._tables), self.folder / PARTS["data"], compression="zstd")
-            pq.write_table(pa.Table.from_pylist(self._episodes), self.folder / PARTS["episodes"], compression="zstd")
+            write_shard_table(pa.concat_tables(self._tables), self._paths["data"])
+            write_shard_table(pa.Table.from_pylist(self._episodes), self._paths["episodes"])
 
     def add(self, episode: Episode) -> None:
         """Append an episode.
@@ -49,29 +67,39 @@ class ShardWriter:
             InputError: it does not fit the data set's contract, state or labels.
         """
         self._check(episode)
-        fps, key, place = self.spec.contract.frame_hz, self.spec.video_key, file_place(self.shard)
-        start, length = self._index - self._first_index, len(episode)
-        self._video.add(episode.frames)
+        fps, place, first, length = self.spec.contract.frame_hz, file_place(self.shard), self._index, len(episode)
+        pictures = split(self.spec.contract, episode.frames, self.spec.video_keys)
+        for key, frames in pictures.items():
+            self._videos[key].add(frames)
         self._tables.append(self._rows(episode))
         self._episodes.append(
             {
                 "episode_index": self._episode,
-                "tasks": [self.spec.task],
+                "tasks": [self.spec.tasks[episode.task]],
                 "length": length,
-                "dataset_from_index": self._index,
-                "dataset_to_index": self._index + length,
+                "dataset_from_index": first,
+                "dataset_to_index": first + length,
                 "data/chunk_index": place["chunk_index"],
                 "data/file_index": place["file_index"],
-                f"videos/{key}/chunk_index": place["chunk_index"],
-                f"videos/{key}/file_index": place["file_index"],
-                f"videos/{key}/from_timestamp": start / fps,
-                f"videos/{key}/to_timestamp": (start + length) / fps,
+                **{
+                    f"videos/{key}/{name}": value
+                    for key in pictures
+                    for name, value in (
+                        *place.items(),
+                        ("from_timestamp", first / fps),
+                        ("to_timestamp", (first + length) / fps),
+                    )
+                },
                 "meta/episodes/chunk_index": place["chunk_index"],
                 "meta/episodes/file_index": place["file_index"],
                 "start": episode.start,
                 "behaviour": episode.behaviour,
                 "seed": self.spec.seed,
-                **{f"stats/{key}/{name}": values for name, values in frame_stats(episode.frames).items()},
+                **{
+                    f"stats/{key}/{name}": values
+                    for key, frames in pictures.items()
+                    for name, values in frame_stats(frames).items()
+                },
             }
         )
         self._episode += 1
@@ -91,8 +119,10 @@ class ShardWriter:
             "frame_index": np.arange(rows),
             "episode_index": np.full(rows, self._episode),
             "index": self._index + np.arange(rows),
-            "task_index": np.zeros(rows),
+            "task_index": np.full(rows, episode.task),
         }
+        if episode.simulation is not None:
+            columns[SIMULATION] = episode.simulation
         if episode.state is not None:
             columns[ENVIRONMENT_STATE] = episode.state
         if "reward" in self.spec.label_names:
@@ -103,21 +133,28 @@ class ShardWriter:
         return pa.table([_array(columns[field.name], field.type) for field in schema], schema=schema)
 
     def _check(self, episode: Episode) -> None:
-        contract, camera = self.spec.contract, self.spec.contract.cameras[0]
+        contract = self.spec.contract
         found = {
             "frames": episode.frames.shape[1:],
             "proprio": episode.proprio.shape[1:],
             "actions": episode.actions.shape[1:],
             "state": () if episode.state is None else episode.state.shape[1:],
+            "simulation": () if episode.simulation is None else episode.simulation.shape[1:],
             "labels": tuple(sorted(episode.labels)),
         }
         wanted = {
-            "frames": (camera.height, camera.width, 3),
+            "frames": self._shape,
             "proprio": (contract.proprio_dim,),
             "actions": (contract.actions_per_frame, contract.action_dim),
             "state": (len(self.spec.state_names),) if self.spec.state_names else (),
+            "simulation": (self.spec.simulation_width,) if self.spec.simulation_width else (),
             "labels": tuple(sorted(self.spec.label_names)),
         }
+        if not 0 <= episode.task < len(self.spec.tasks):
+            raise InputError(
+                f"episode {self._episode} ({episode.start}) is of task {episode.task} but the data set has "
+                f"{len(self.spec.tasks)} tasks; number them from 0"
+            )
         if len(episode) < 2:
             raise InputError(f"episode {self._episode} ({episode.start}) has no transition; record at least one")
         for name, value in found.items():
@@ -126,6 +163,11 @@ class ShardWriter:
                     f"episode {self._episode} ({episode.start}) has {name} {value} per row but the data set "
                     f"holds {wanted[name]}; record it with the data set's contract"
                 )
+
+
+def write_shard_table(table: pa.Table, path: Path) -> None:
+    """Write a parquet file of a shard."""
+    pq.write_table(table, path, compression="zstd")
 
 
 def _array(values: NDArray[Any], kind: pa.DataType) -> pa.Array:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from world_model.data.lerobot.layout import DatasetSpec, shard_paths
-from world_model.data.lerobot.shard import PARTS
+from world_model.data.lerobot.layout import DatasetSpec, shard_paths, staged_paths
+from world_model.data.lerobot.shard import write_shard_table
 from world_model.data.lerobot.stats import merge_frame_stats, table_stats
 
 
@@ -26,16 +27,18 @@ class DatasetWriter:
         self.root, self.spec = root, spec
         self.shards, self.episodes, self.frames = 0, 0, 0
         self._stats_frames = 0
-        self._video_stats: list[dict[str, Any]] = []
-        while (path := self._paths(self.shards)["episodes"]).is_file():
+        self._video_stats: dict[str, list[dict[str, Any]]] = {key: [] for key in spec.video_keys}
+        while (path := shard_paths(root, spec, self.shards)["episodes"]).is_file():
             self._count(path)
 
     def commit(self, folder: Path) -> None:
         """Move in the next shard, as `ShardWriter` left it in ``folder``, and bring the meta files up to date."""
-        paths = self._paths(self.shards)
-        for part in ("data", "video", "episodes"):
-            paths[part].parent.mkdir(parents=True, exist_ok=True)
-            os.replace(folder / PARTS[part], paths[part])
+        staged, paths = staged_paths(folder, self.spec), shard_paths(self.root, self.spec, self.shards)
+        _renumber(staged["data"], ("index",), self.frames)
+        _renumber(staged["episodes"], ("dataset_from_index", "dataset_to_index"), self.frames)
+        for part, path in paths.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(staged[part], path)
         self._count(paths["episodes"])
         # Rewritten in full, so only when there is a good part more to tell: the cost stays linear.
         if self.frames >= 1.25 * self._stats_frames:
@@ -45,7 +48,7 @@ class DatasetWriter:
     def write_info(self) -> None:
         """Write what says how much there is, and the contract."""
         if not (self.root / "meta" / "tasks.parquet").exists():
-            _write_table(self.root / "meta" / "tasks.parquet", _tasks(self.spec.task))
+            _write_table(self.root / "meta" / "tasks.parquet", _tasks(self.spec.tasks))
             write_text(self.root / "meta" / "contract.json", self.spec.contract.to_json())
         write_text(self.root / "meta" / "info.json", json.dumps(self.spec.info(self.episodes, self.frames), indent=2))
 
@@ -53,21 +56,34 @@ class DatasetWriter:
         """Write the statistics of all that is there."""
         if not self.shards:
             return
-        tables = [pq.read_table(self._paths(i)["data"]) for i in range(self.shards)]
-        stats = table_stats(pa.concat_tables(tables)) | {self.spec.video_key: merge_frame_stats(self._video_stats)}
+        tables = [pq.read_table(shard_paths(self.root, self.spec, i)["data"]) for i in range(self.shards)]
+        stats = table_stats(pa.concat_tables(tables))
+        stats |= {key: merge_frame_stats(parts) for key, parts in self._video_stats.items()}
         write_text(self.root / "meta" / "stats.json", json.dumps(stats))
         self._stats_frames = self.frames
 
-    def _paths(self, shard: int) -> dict[str, Path]:
-        return shard_paths(self.root, self.spec.video_key, shard)
-
     def _count(self, path: Path) -> None:
-        prefix = f"stats/{self.spec.video_key}/"
         for row in pq.read_table(path).to_pylist():
             self.episodes += 1
             self.frames += row["length"]
-            self._video_stats.append({k.removeprefix(prefix): v for k, v in row.items() if k.startswith(prefix)})
+            for key, parts in self._video_stats.items():
+                prefix = f"stats/{key}/"
+                parts.append({k.removeprefix(prefix): v for k, v in row.items() if k.startswith(prefix)})
         self.shards += 1
+
+
+def _renumber(path: Path, names: tuple[str, ...], first: int) -> None:
+    """Let the first of the columns ``names`` of a table begin at ``first``; one that does so already is left alone."""
+    table = pq.read_table(path)
+    missing = first - table.column(names[0])[0].as_py()
+    if not missing:
+        return
+    for name in names:
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, table.field(place), pc.add(table.column(place), missing))
+    temporary = path.with_name(f".{path.name}")
+    write_shard_table(table, temporary)
+    os.replace(temporary, path)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -85,9 +101,10 @@ def _write_table(path: Path, table: pa.Table) -> None:
     os.replace(temporary, path)
 
 
-def _tasks(task: str) -> pa.Table:
+def _tasks(tasks: tuple[str, ...]) -> pa.Table:
     """The table of tasks, whose pandas index is the task's text."""
-    table = pa.table({"task_index": pa.array([0], pa.int64()), "__index_level_0__": pa.array([task])})
+    numbers = pa.array(range(len(tasks)), pa.int64())
+    table = pa.table({"task_index": numbers, "__index_level_0__": pa.array(tasks)})
     columns = [
         {"name": n, "field_name": f, "pandas_type": p, "numpy_type": t, "metadata": None}
         for n, f, p, t in (

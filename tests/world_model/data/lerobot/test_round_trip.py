@@ -1,6 +1,8 @@
 """What is written is what is read, in any order, and the folder is laid out as LeRobot's own."""
 
+import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -10,7 +12,7 @@ from tests.world_model.data.lerobot.folders import LENGTHS, assert_same, make_ep
 from world_model.data.lerobot.reader import read_dataset
 from world_model.data.lerobot.shard import ShardWriter
 from world_model.data.lerobot.writer import DatasetWriter
-from world_model.errors import InputError
+from world_model.errors import DataError, InputError
 
 KEY = "observation.images.top"
 
@@ -103,7 +105,7 @@ def test_a_growing_folder_opens_after_every_shard(tmp_path):
     for i, episode in enumerate(episodes):
         part = tmp_path / f"part-{i}"
         part.mkdir()
-        with ShardWriter(part, spec, i, i, 6 * i) as shard:
+        with ShardWriter(part, spec, i, i) as shard:
             shard.add(episode)
         writer.commit(part)
         dataset = read_dataset(root)
@@ -116,9 +118,59 @@ def test_a_growing_folder_opens_after_every_shard(tmp_path):
 
 def test_an_episode_of_another_shape_is_refused(tmp_path):
     small, large = make_spec(), make_spec(size=(32, 32))
-    with ShardWriter(tmp_path, small, 0, 0, 0) as shard:
+    with ShardWriter(tmp_path, small, 0, 0) as shard:
         shard.add(make_episode(small, 0, 4))
         with pytest.raises(InputError, match=r"frames \(32, 32, 3\)"):
             shard.add(make_episode(large, 1, 4))
         with pytest.raises(InputError, match="no transition"):
             shard.add(make_episode(small, 1, 1))
+
+
+def test_several_cameras_have_a_video_each_and_are_one_canvas_in_memory(tmp_path):
+    spec, root = make_spec(wrist=[(24, 16)]), tmp_path / "data"
+    episodes = write(root, spec)
+    videos = sorted(p.parent.parent.name for p in root.rglob("file-000.mp4"))
+    assert videos == ["observation.images.top", "observation.images.wrist"]
+    shapes = {k: f["shape"] for k, f in json.loads((root / "meta/info.json").read_text())["features"].items()}
+    assert shapes[KEY] == [24, 40, 3]
+    assert shapes["observation.images.wrist"] == [24, 16, 3]
+    stats = json.loads((root / "meta/stats.json").read_text())
+    for key, part in ((KEY, np.s_[:, :, :40]), ("observation.images.wrist", np.s_[:, :, 40:])):
+        pixels = np.concatenate([e.frames[part].reshape(-1, 3) for e in episodes]) / 255
+        assert np.ravel(stats[key]["mean"]) == pytest.approx(pixels.mean(0))
+    dataset = read_dataset(root)
+    for i in np.random.default_rng(0).integers(0, 7, 15):
+        assert dataset[int(i)].frames.shape[1:] == (24, 56, 3)
+        assert_same(dataset[int(i)], episodes[i])
+
+
+def test_an_exchanged_video_of_another_camera_is_noticed(tmp_path):
+    root = tmp_path / "data"
+    write(root, make_spec(wrist=[(24, 16)]))
+    place = "chunk-000/file-000.mp4"
+    shutil.copy(root / "videos" / KEY / place, root / "videos" / "observation.images.wrist" / place)
+    with pytest.raises(DataError, match=r"episode 0: .*40 x 24, not 16 x 24"):
+        read_dataset(root)[0]
+
+
+def test_tasks_and_the_simulators_own_state_come_back(tmp_path):
+    tasks = ("open the drawer", "close the drawer", "put the bowl on the plate")
+    spec = dataclasses.replace(make_spec(), tasks=tasks, simulation_width=5)
+    episodes = write(tmp_path / "data", spec)
+    dataset = read_dataset(tmp_path / "data")
+    assert dataset.tasks == list(tasks)
+    assert dataset.info["total_tasks"] == 3
+    for read, written in zip(dataset, episodes, strict=True):
+        assert_same(read, written)
+        assert read.simulation.dtype == np.float64
+    assert [e.task for e in dataset] == [0, 1, 2, 0, 1, 2, 0]
+    table = pq.read_table(tmp_path / "data/meta/episodes/chunk-000/file-000.parquet")
+    assert table["tasks"].to_pylist() == [[tasks[0]], [tasks[1]], [tasks[2]]]
+
+
+def test_an_episode_of_an_unknown_task_is_refused(tmp_path):
+    spec = make_spec()
+    with ShardWriter(tmp_path, spec, 0, 0) as shard:
+        shard.add(make_episode(spec, 0, 4))
+        with pytest.raises(InputError, match="of task 1 but the data set has 1"):
+            shard.add(dataclasses.replace(make_episode(spec, 1, 4), task=1))
