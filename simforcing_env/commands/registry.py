@@ -23,6 +23,7 @@ class Command:
 COMMANDS = MappingProxyType(
     {
         "collect": Command("simforcing_env.commands.collect", "record a data set from a true simulator"),
+        "pairs": Command("simforcing_env.commands.pairs", "play a data set again in the other domain of its world"),
         "train": Command("simforcing_env.commands.train", "train a world model on a data set"),
         "train heads": Command(
             "simforcing_env.commands.train_heads", "train the reward and success heads of a world model on a data set"

@@ -103,12 +103,10 @@ class LeRobotDataset(Sequence[Episode]):
         if not 0 <= number < len(self):
             raise IndexError(f"episode {index} of {len(self)}")
         columns = self.columns(number)
-        rows = len(columns[STATE])
-        actions = columns[ACTION].reshape(rows, self.contract.actions_per_frame, self.contract.action_dim)
         return Episode(
             frames=self.frames(number),
             proprio=columns[STATE],
-            actions=actions[:-1],
+            actions=self.actions(number),
             state=columns.get(ENVIRONMENT_STATE),
             labels={k.removeprefix("label."): v for k, v in columns.items() if k.startswith("label.")},
             start=self._episodes[number].get("start", ""),
@@ -133,6 +131,15 @@ class LeRobotDataset(Sequence[Episode]):
         if part.num_rows != row["length"] or column_array(part, "episode_index").tolist() != [number] * row["length"]:
             raise DataError(f"episode {number} is not whole in {path}; copy the data set again")
         return {name: column_array(part, name) for name in part.column_names}
+
+    def actions(self, number: int) -> NDArray[np.float32]:
+        """Actions ``(T - 1, a, A)`` of an episode, read without its frames.
+
+        Raises:
+            DataError: the data file is missing, damaged or short.
+        """
+        rows: NDArray[np.float32] = self.columns(number)[ACTION]
+        return rows.reshape(len(rows), self.contract.actions_per_frame, self.contract.action_dim)[:-1]
 
     def frames(self, number: int) -> NDArray[np.uint8]:
         """Canvases ``(T, H, W, 3)`` RGB of an episode.
