@@ -1,11 +1,13 @@
-"""Folders that appear whole or not at all, whenever the writer is killed."""
+"""Files and folders that appear whole or not at all, whenever the writer is killed."""
 
 from __future__ import annotations
 
 import ctypes
+import glob
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,11 +39,43 @@ def replacing_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+@contextmanager
+def replacing_file(target: Path) -> Iterator[Path]:
+    """Yield the name of a file to write; at the end it takes the place of ``target``, on the disk by then.
+
+    As with `replacing_folder`, a kill or an error leaves the old file, and the next writer removes what was left.
+    """
+    target = Path(target).absolute()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(target)
+    temporary = _beside(target, "new")
+    try:
+        yield temporary
+        _sync(temporary)
+        temporary.replace(target)
+        _sync(target.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def replace_text(target: Path, text: str) -> None:
+    """Write a text file by way of `replacing_file`."""
+    with replacing_file(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def check_writable(folder: Path) -> None:
+    """Make ``folder`` where it is missing and try to write there; an OSError says why that is not possible."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+
+
 def recover(target: Path) -> Path:
     """Put back the old folder of a writer that was killed between its two renames (see `_swap`)."""
     target = Path(target).absolute()
     if not target.exists() and target.parent.is_dir():
-        old = sorted(target.parent.glob(f".{target.name}.old-*"), key=lambda p: p.stat().st_mtime)
+        old = sorted(target.parent.glob(f".{glob.escape(target.name)}.old-*"), key=lambda p: p.stat().st_mtime)
         if old:
             old[-1].rename(target)
     return target
@@ -71,10 +105,13 @@ def _beside(target: Path, role: str) -> Path:
 
 def _remove_leftovers(target: Path) -> None:
     for role in ("new", "old"):
-        for path in target.parent.glob(f".{target.name}.{role}-*-*"):
+        for path in target.parent.glob(f".{glob.escape(target.name)}.{role}-*-*"):
             process = path.name.rsplit("-", 2)[-2]
             if process.isdigit() and not _alive(int(process)):
-                shutil.rmtree(path, ignore_errors=True)
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
 
 
 def _alive(process: int) -> bool:

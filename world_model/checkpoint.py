@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from world_model.atomic import recover, replacing_folder
+from world_model.atomic import check_writable, recover, replacing_folder
 from world_model.errors import DataError
 
 MANIFEST = "manifest.json"
@@ -89,6 +89,22 @@ def open_folder(path: Path) -> Folder:
     return Folder(path, files)
 
 
+def check_place(target: Path) -> None:
+    """Make sure that a checkpoint may be written to ``target``; its parent folder is made where it is missing.
+
+    Raises:
+        DataError: there is a file, or a folder with other things in it, which would be lost, or nothing can be written.
+    """
+    target = Path(target)
+    foreign = target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file()
+    if foreign or (target.exists() and not target.is_dir()):
+        raise DataError(f"{target} holds something that is no checkpoint and would be lost; choose another folder")
+    try:
+        check_writable(target.parent)
+    except OSError as error:
+        raise DataError(f"nothing can be written at {target} ({error.strerror}); choose another folder") from error
+
+
 @contextmanager
 def writing_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; at the end it gets its manifest and takes the place of ``target``.
@@ -98,10 +114,7 @@ def writing_folder(target: Path) -> Iterator[Path]:
     Raises:
         DataError: ``target`` is a file, or a folder with other things in it, which would be lost.
     """
-    target = Path(target)
-    foreign = target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file()
-    if foreign or (target.exists() and not target.is_dir()):
-        raise DataError(f"{target} holds something that is no checkpoint and would be lost; choose another folder")
+    check_place(target)
     with replacing_folder(Path(target)) as temporary:
         yield temporary
         files = {p.relative_to(temporary).as_posix(): sha256(p) for p in sorted(temporary.rglob("*")) if p.is_file()}

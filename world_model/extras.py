@@ -16,8 +16,6 @@ EXTRAS = MappingProxyType(
         "libero": ("libero", "robosuite", "mujoco", "bddl"),
         "rl": ("stable_baselines3", "moviepy"),
         "train": ("accelerate", "tensorboard", "torchmetrics", "matplotlib", "imageio"),
-        "ray": ("ray",),
-        "teleop": ("fastapi", "uvicorn", "websockets"),
         "dev": ("pytest", "pytest_timeout", "ruff", "mypy"),
     }
 )

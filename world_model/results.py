@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from world_model.atomic import replace_text
 from world_model.errors import DataError, InputError
 
 FIELDS = ("command", "created", "checkpoint", "contract", "device", "sampler_steps", "seeds", "metrics")
@@ -121,14 +122,7 @@ def write_results(
         "seeds": list(seeds),
         "metrics": {name: asdict(metric) for name, metric in metrics.items()},
     }
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(json.dumps(record, indent=2, default=_plain) + "\n")
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_text(Path(path), json.dumps(record, indent=2, default=_plain) + "\n")
 
 
 def read_results(path: str | Path) -> dict[str, Any]:

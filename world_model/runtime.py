@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeVar, get_args
@@ -33,7 +34,7 @@ class Runtime:
         """Resolve "auto": a GPU where there is one, bfloat16 where the device computes in it.
 
         Raises:
-            InputError: an unknown precision.
+            InputError: an unknown precision, or a device that is not there.
         """
         if precision not in get_args(Precision):
             raise InputError(f"precision is {precision!r} but must be one of {', '.join(get_args(Precision))}")
@@ -70,10 +71,19 @@ class Runtime:
 
 
 def resolve_device(name: str = "auto") -> str:
-    """``auto`` becomes ``cuda`` where there is one, else ``cpu``; any other name stays."""
-    if name != "auto":
-        return name
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    """``auto`` becomes ``cuda`` where there is one, else ``cpu``; any other name stays.
+
+    Raises:
+        InputError: nothing can be computed on a device of this name.
+    """
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.ones(1, device=name).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:  # torch asserts that it was built with CUDA
+        reason = textwrap.shorten(str(error).partition(". ")[0], 120, placeholder=" ...")
+        raise InputError(f"device {name!r} cannot be used ({reason}); give cpu, or auto for what is there") from error
+    return name
 
 
 def has_bfloat16(device: str) -> bool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import csv
 import io
 import math
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simforcing_env.commands.checks import above, at_least, results_file
+from world_model.atomic import replace_text
 from world_model.errors import InputError
 
 if TYPE_CHECKING:
@@ -98,6 +99,10 @@ def run(config: Config) -> None:
     from world_model.data.lerobot.reader import read_dataset
     from world_model.results import describe_device, this_command, write_results
 
+    at_least(1, threads=config.threads, fit_frames=config.fit_frames, frames=config.frames)
+    at_least(0, seed=config.seed)
+    above(0, minutes=config.minutes, timing=config.timing)
+    results_file(config.json)
     torch.set_num_threads(config.threads)
     listed = candidates(config.minutes, config.seed, config.taef2 if has_taef2(config.taef2) else None)
     unknown = set(config.only) - {c.name for c in listed}
@@ -129,8 +134,8 @@ def run(config: Config) -> None:
             seeds=[config.seed],
             metrics={f"{row.name}.{name}": metric for row in rows for name, metric in row.metrics.items()},
         )
-        _write(config.json.with_suffix(".csv"), _csv(rows))
-        _write(config.json.with_suffix(".md"), table)
+        replace_text(config.json.with_suffix(".csv"), _csv(rows))
+        replace_text(config.json.with_suffix(".md"), table)
 
 
 def _split(episodes: int) -> int:
@@ -222,12 +227,6 @@ def _csv(rows: list[_Row]) -> str:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows([HEADING, *([row.cells[h] for h in HEADING] for row in rows)])
     return text.getvalue()
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
 
 
 def _markdown(rows: list[_Row]) -> str:

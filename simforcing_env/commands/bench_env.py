@@ -1,8 +1,10 @@
 """Measure the learned environment: frames per second alone and batched, branches, start-up, memory.
 
 ``fps_single`` is `gym.make` with all of Gymnasium's wrappers, one action a step; ``fps_kN`` is the vector form with N
-episodes, one action a step; ``branchKxN_s`` is `branch(K)` and one step of N frames. ``teacher_fps`` is gym-pusht
-itself in the same process, drawing pictures of the same size. Intervals are over repeated stretches of time.
+episodes, one action a step; ``branchKxN_s`` is `branch(K)` and one step of N frames. ``import_s`` is ``import
+simforcing_env`` in a fresh process; ``make_reset_s`` is `gym.make` and the first reset in another one, after that
+import, with all that they load themselves. ``teacher_fps`` is gym-pusht itself in the same process, drawing pictures of
+the same size. Intervals are over repeated stretches of time.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from simforcing_env.commands.checks import above, at_least, results_file, some
 from world_model.errors import InputError
 
 if TYPE_CHECKING:
@@ -83,8 +86,15 @@ def run(config: Config) -> None:
 
     import simforcing_env  # noqa: F401 (registers the ids)
     from simforcing_env.learned import LearnedBackend
+    from world_model.extras import absent, missing
     from world_model.results import describe_device, this_command, write_results
 
+    at_least(1, threads=config.threads, batches=config.batches, branches=config.branches, processes=config.processes)
+    at_least(1, branch_frames=config.branch_frames, stretches=config.stretches, sampler_steps=config.sampler_steps)
+    at_least(0, rows_per_call=config.rows_per_call, seed=config.seed)
+    above(0, seconds=config.seconds)
+    some(batches=config.batches)
+    results_file(config.json)
     torch.set_num_threads(config.threads)
     generator = np.random.default_rng(config.seed)
     make = _maker(config)
@@ -106,6 +116,8 @@ def run(config: Config) -> None:
     }
     if probe.contract.name != "pusht":
         del measures["teacher_fps"], measures["teacher_env_fps"]
+    elif gone := absent("pusht"):
+        raise missing(gone[0], "pusht")
     for name in (bar := tqdm(measures)):
         bar.set_description(name)
         metrics[name] = measures[name]()
@@ -157,6 +169,12 @@ def _maker(config: Config) -> Callable[[int], Any]:
     return make
 
 
+def _seed(env: Any, seed: int) -> None:
+    """Episodes and sampled actions."""
+    env.reset(seed=seed)
+    env.action_space.seed(seed)
+
+
 def _stretches(step: Callable[[], int], config: Config, generator: np.random.Generator) -> Metric:
     """Frames per second of ``step``, which returns the frames that it made."""
     from world_model.results import Metric
@@ -183,7 +201,7 @@ def _single(config: Config, generator: np.random.Generator) -> Metric:
         success_threshold=1.0,
         max_episode_steps=-1,
     )
-    env.reset(seed=config.seed)
+    _seed(env, config.seed)
 
     def step() -> int:
         env.step(env.action_space.sample())
@@ -194,7 +212,7 @@ def _single(config: Config, generator: np.random.Generator) -> Metric:
 
 def _batched(make: Callable[[int], Any], count: int, config: Config, generator: np.random.Generator) -> Metric:
     env = make(count)
-    env.reset(seed=config.seed)
+    _seed(env, config.seed)
 
     def step() -> int:
         env.step(env.action_space.sample())
@@ -211,6 +229,7 @@ def _branch(env: Any, config: Config, generator: np.random.Generator) -> Metric:
     for _ in range(config.stretches + 1):
         began = time.perf_counter()
         futures = env.branch(config.branches, chunk=config.branch_frames)
+        futures.action_space.seed(config.seed)
         futures.step(futures.action_space.sample())
         times.append(time.perf_counter() - began)
     return Metric.mean(times[1:], generator, "s")
@@ -233,7 +252,7 @@ def _gym_pusht(size: int, config: Config, generator: np.random.Generator) -> Met
     require("gym_pusht", "pusht")
     shape: dict[str, Any] = {"observation_width": size, "observation_height": size}
     env = gym.make("gym_pusht/PushT-v0", obs_type="pixels_agent_pos", max_episode_steps=_MANY_STEPS, **shape)
-    env.reset(seed=config.seed)
+    _seed(env, config.seed)
 
     def step() -> int:
         env.step(env.action_space.sample())

@@ -11,7 +11,10 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from simforcing_env.commands.checks import at_least, results_file
 from simforcing_env.doctor.finding import Finding, faults, report
+from world_model.atomic import replace_text
+from world_model.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,10 @@ class Config:
 
 def run(config: Config) -> None:
     """Print the findings; ends with status 1 when one of them is a fault."""
+    at_least(1, episodes=config.episodes)
+    results_file(config.json)
+    if config.contract is not None and config.dataset is None:
+        raise InputError(f"--contract is {config.contract} but it is for a data set; give --dataset, or leave it out")
     found: dict[str, list[Finding]] = {}
     if config.dataset is not None:
         found[f"data set {config.dataset}"] = _check_dataset(config.dataset, config.episodes, config.contract)
@@ -45,8 +52,7 @@ def run(config: Config) -> None:
     bad = faults(everything)
     if config.json is not None:
         record = {title: [asdict(finding) for finding in findings] for title, findings in found.items()}
-        config.json.parent.mkdir(parents=True, exist_ok=True)
-        config.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        replace_text(config.json, json.dumps(record, indent=2) + "\n")
     print(f"{len(bad)} fault{'s' if len(bad) != 1 else ''}{': ' + ', '.join(bad) if bad else ''}")
     if bad:
         raise SystemExit(1)

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simforcing_env.commands.checks import at_least, share
 from simforcing_env.evaluation.options import EvaluationOptions
+
+_NEAR_SHARE = 0.75
 
 
 @dataclass(frozen=True)
@@ -20,8 +23,9 @@ class Config(EvaluationOptions):
 
     episodes: int = 400
     """Episodes, 0 for all of a data set."""
-    near_share: float = 0.75
-    """Share of the recorded episodes with the block pushed about the goal; successes are rare in the others."""
+    near_share: float | None = None
+    """Share, by default 0.75, of the episodes recorded on the spot with the block pushed about the goal;
+    successes are rare in the others."""
     clips_per_episode: int = 3
     """Windows from each episode, at random places that do not overlap."""
     frames: int = 16
@@ -33,7 +37,7 @@ def run(config: Config) -> None:
     import numpy as np
     from tqdm import tqdm
 
-    from simforcing_env.evaluation.calibration import calibration_metrics, judged
+    from simforcing_env.evaluation.calibration import calibration_metrics, check_event, judged
     from simforcing_env.evaluation.calibration_files import write_files
     from simforcing_env.evaluation.episodes import mixed_episodes
     from simforcing_env.evaluation.loading import open_rollout
@@ -42,13 +46,20 @@ def run(config: Config) -> None:
     from world_model.metrics.clips import cut_clips
     from world_model.results import write_results
 
+    at_least(1, frames=config.frames, clips_per_episode=config.clips_per_episode)
+    at_least(2, episodes=config.episodes or None)
+    share(near_share=config.near_share)
     simulator, rollout = open_rollout(config, with_heads=True)
-    episodes = mixed_episodes(config.dataset, config.split, config.episodes, config.near_share, simulator.contract)
+    episodes = mixed_episodes(
+        config.dataset, config.split, config.episodes, config.near_share, _NEAR_SHARE, simulator.contract
+    )
     generator = np.random.default_rng(config.seed)
-    clips = cut_clips(episodes, rollout.history, config.frames, config.clips_per_episode, generator)
-    outcomes = predict_outcomes(simulator, rollout, clips, generator, tqdm.write)
+    clips = cut_clips(episodes, rollout.history, config.frames, config.clips_per_episode, generator, 2)
     success = simulator.heads.config.success
     others = [name for name in simulator.heads.config.events if name != success]
+    for name in {success, *others} & set(clips.labels):
+        check_event(name, clips.labels[name][:, clips.history :])
+    outcomes = predict_outcomes(simulator, rollout, clips, generator, tqdm.write)
     metrics = calibration_metrics(judged(outcomes, success), generator)
     for name in others:
         found = calibration_metrics(judged(outcomes, name), generator)

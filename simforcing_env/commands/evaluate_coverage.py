@@ -11,7 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simforcing_env.commands.checks import at_least, share
 from simforcing_env.evaluation.options import EvaluationOptions
+from world_model.errors import InputError
+
+_NEAR_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -20,8 +24,9 @@ class Config(EvaluationOptions):
 
     episodes: int = 400
     """Episodes, one window each; 0 for all of a data set."""
-    near_share: float = 0.5
-    """Share of the recorded episodes with the block pushed about the goal; the others are of every behaviour."""
+    near_share: float | None = None
+    """Share, by default 0.5, of the episodes recorded on the spot with the block pushed about the goal;
+    the others are of every behaviour."""
     frames: int = 16
     """Frames to generate."""
 
@@ -31,7 +36,7 @@ def run(config: Config) -> None:
     import numpy as np
     from tqdm import tqdm
 
-    from simforcing_env.evaluation.coverage import coverage_figure, coverage_metrics, coverage_table
+    from simforcing_env.evaluation.coverage import LABEL, coverage_figure, coverage_metrics, coverage_table
     from simforcing_env.evaluation.episodes import mixed_episodes
     from simforcing_env.evaluation.loading import open_rollout
     from simforcing_env.evaluation.outcomes import predict_outcomes
@@ -40,10 +45,20 @@ def run(config: Config) -> None:
     from world_model.metrics.clips import cut_clips
     from world_model.results import write_results
 
+    at_least(1, frames=config.frames)
+    at_least(2, episodes=config.episodes or None)
+    share(near_share=config.near_share)
     simulator, rollout = open_rollout(config, with_heads=True)
-    episodes = mixed_episodes(config.dataset, config.split, config.episodes, config.near_share, simulator.contract)
+    if LABEL not in simulator.heads.labels:
+        raise InputError(
+            f"the heads of {config.checkpoint} predict {', '.join(simulator.heads.labels)} but not {LABEL}; "
+            "train heads on a data set with that label"
+        )
+    episodes = mixed_episodes(
+        config.dataset, config.split, config.episodes, config.near_share, _NEAR_SHARE, simulator.contract
+    )
     generator = np.random.default_rng(config.seed)
-    clips = cut_clips(episodes, rollout.history, config.frames, 1, generator)
+    clips = cut_clips(episodes, rollout.history, config.frames, 1, generator, 2)
     outcomes = predict_outcomes(simulator, rollout, clips, generator, tqdm.write)
     metrics = coverage_metrics(outcomes, generator)
     print_metrics(metrics)

@@ -7,16 +7,20 @@ Poses are read from generated frames by a reader that is trained on true frames 
 simulator's state; the reader's own error on the true frames stands beside (reader_px and reader_deg for the block,
 reader_agent_px). "moving" keeps the clips whose block is more than 4 px or 2 degrees from where it was in the last
 known frame. Baselines: copy (the last known frame) and velocity (pusher and block go on at their last true velocity,
-drawn by the true renderer). shuffle_gap_db, zero_gap_db and shift_*_gap_db: PSNR lost, as the mean of frames 1 to
-16, when a clip gets another episode's actions, is told to hold the pusher where it is, or gets actions one frame
-off. Intervals are over episodes. Tune on --split validation or a validation data set only.
+drawn by the true renderer). _one_frame: the same clips from their last known frame alone, which is what env.reset
+knows; most are in motion there, which one frame does not show. shuffle_gap_db, zero_gap_db and shift_*_gap_db: PSNR
+lost, as the mean of frames 1 to 16, when a clip gets another episode's actions, is told to hold the pusher where it
+is, or gets actions one frame off. Intervals are over episodes. Tune on --split validation or a validation data set
+only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simforcing_env.commands.checks import at_least, some
 from simforcing_env.evaluation.options import EvaluationOptions
+from world_model.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -52,15 +56,27 @@ def run(config: Config) -> None:
     from world_model.metrics.lpips import MISSING, find_weights, load_lpips
     from world_model.results import write_results
 
+    at_least(1, clips_per_episode=config.clips_per_episode, horizons=config.horizons)
+    at_least(2, episodes=config.episodes or None, history=config.history)
+    some(horizons=config.horizons)
     simulator, rollout = open_rollout(config)
+    reader, camera = load_reader(), simulator.contract.cameras[0]
+    size = reader.config.size
+    if (simulator.contract.name, camera.height, camera.width) != ("pusht", size, size):
+        raise InputError(
+            f"checkpoint {config.checkpoint} draws {simulator.contract.name} at {camera.width} x {camera.height} px "
+            f"but the pose reader knows Push-T at {size} x {size} px only; give such a checkpoint"
+        )
+    if rollout.history < 2:
+        raise InputError("the baseline of constant velocity needs 2 known frames, not 1; give --history 2 or more")
     episodes = true_episodes(config.dataset, config.split, config.episodes, simulator.contract)
     generator = np.random.default_rng(config.seed)
-    clips = cut_clips(episodes, rollout.history, max(config.horizons), config.clips_per_episode, generator)
+    clips = cut_clips(episodes, rollout.history, max(config.horizons), config.clips_per_episode, generator, 2)
     weights = find_weights()
     if weights is None:
         print(MISSING)
     lpips = load_lpips(weights) if weights else None
-    report = evaluate_video(rollout, clips, load_reader(), lpips, config.horizons, generator, tqdm.write)
+    report = evaluate_video(rollout, clips, reader, lpips, config.horizons, generator, tqdm.write)
     metrics = video_metrics(report, config.horizons, generator)
     print_metrics(metrics)
     if config.json is None:

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simforcing_env.commands.checks import at_least, results_file, some
+from simforcing_env.evaluation.tables import write_csv
 from teachers.libero.experts.knobs import Knobs
 
 if TYPE_CHECKING:
@@ -39,11 +41,15 @@ class Config:
 def run(config: Config) -> None:
     """Run what the ledger lacks, print a line per task, write results and table."""
     from teachers.libero.experts.trials import Job, Trial, append, code_hash, read_ledger, run_jobs
-    from teachers.libero.suites import find_task, tasks
+    from teachers.libero.suites import INITS, find_task, tasks
     from world_model.errors import InputError
 
-    if config.inits < 1:
-        raise InputError(f"{config.inits} initial states measure nothing; give --inits from 1 to 50")
+    at_least(1, inits=config.inits, steps=config.steps, workers=config.workers)
+    at_least(0, seed=config.seed)
+    if config.inits > INITS:
+        raise InputError(f"--inits is {config.inits} but a task has {INITS} initial states; give at most {INITS}")
+    some(suites=config.suites)
+    results_file(config.json)
     ledger = config.json.with_suffix(".ledger.jsonl")
     known, code = read_ledger(ledger), code_hash()
     wanted = [(suite, task) for suite in config.suites for task in config.tasks or range(len(tasks(suite)))]
@@ -76,8 +82,6 @@ def run(config: Config) -> None:
 
 
 def _write(config: Config, trials: list[Trial]) -> None:
-    import csv
-
     from teachers.libero.experts.trials import by_task
     from world_model.errors import InputError
     from world_model.results import Metric, describe_device, this_command, write_results
@@ -103,16 +107,11 @@ def _write(config: Config, trials: list[Trial]) -> None:
         seeds=[config.seed],
         metrics=metrics,
     )
-    table = config.json.with_suffix(".csv")
-    temporary = table.with_name(f".{table.name}.tmp")
-    with temporary.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["suite", "task", "language", "successes", "n", "rate", "low", "high", "mean_steps"])
-        for (suite, task), group in by_task(trials):
-            rate = Metric.rate(sum(trial.success for trial in group), len(group))
-            steps = sum(trial.steps for trial in group) / len(group)
-            numbers = [f"{x:.3f}" for x in (rate.value, rate.low or 0.0, rate.high or 0.0)]
-            writer.writerow(
-                [suite, task, group[0].language, sum(t.success for t in group), rate.n, *numbers, f"{steps:.0f}"]
-            )
-    temporary.replace(table)
+    rows: list[list[object]] = []
+    for (suite, task), group in by_task(trials):
+        rate = Metric.rate(sum(trial.success for trial in group), len(group))
+        steps = sum(trial.steps for trial in group) / len(group)
+        numbers = [f"{x:.3f}" for x in (rate.value, rate.low or 0.0, rate.high or 0.0)]
+        rows.append([suite, task, group[0].language, sum(t.success for t in group), rate.n, *numbers, f"{steps:.0f}"])
+    heading = ["suite", "task", "language", "successes", "n", "rate", "low", "high", "mean_steps"]
+    write_csv(config.json.with_suffix(".csv"), heading, rows)

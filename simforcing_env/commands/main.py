@@ -6,6 +6,7 @@ Exit status: 0 done, 1 a check did not pass, 2 a mistake that the user can mend 
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
 import os
 import sys
@@ -32,14 +33,16 @@ def main(arguments: Sequence[str] | None = None, commands: Mapping[str, Command]
         if extra is None:
             raise
         return _mistake(str(missing(error.name or "", extra)))
-    except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as error:
-        if error.filename is None:
-            raise
-        return _mistake(f"cannot use {error.filename}: {error.strerror}; check the path")
     except BrokenPipeError:
         # The reader of a pipe left (`simforcing ... | head`); stdout is replaced so that exit does not write again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            return _mistake("no space is left on the disk; free some and give the same command again")
+        if error.filename is None:
+            raise
+        return _mistake(f"cannot use {error.filename}: {error.strerror}; check the path")
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from world_model.errors import InputError
+from simforcing_env.commands.checks import at_least, some
+from world_model.errors import DataError, InputError
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from world_model.pretrained import LearnedSimulator
 
 _STARTS = (
@@ -52,20 +55,24 @@ def run(config: Config) -> None:
 
     from simforcing_env.evaluation.loading import open_simulator
     from teachers.registry import make_teacher
+    from world_model.canvas import join
+    from world_model.checkpoint import check_place
     from world_model.pretrained import Starts
 
+    some(starts=config.starts)
+    at_least(1, sampler_steps=config.sampler_steps)
+    check_place(config.out)
     simulator = open_simulator(str(config.checkpoint))
+    curve = [] if config.run_folder is None else curve_of(config.run_folder, simulator)
     if config.heads is not None:
         simulator.heads = heads_of(config.heads, simulator)
     teacher = make_teacher(simulator.contract.name, simulator.contract)
     seen = [teacher.reset(name) for name in config.starts]
-    camera = simulator.contract.cameras[0].name
-    simulator.starts = Starts(
-        config.starts, np.stack([o.frames[camera] for o in seen]), np.stack([o.proprio for o in seen])
-    )
+    canvases = [join(simulator.contract, o.frames) for o in seen]
+    simulator.starts = Starts(config.starts, np.stack(canvases), np.stack([o.proprio for o in seen]))
     if config.sampler_steps is not None:
         simulator.sampler = simulator.sampler.with_steps(config.sampler_steps)
-    simulator.card = card(config, simulator.recipe, dataclasses.asdict(simulator.sampler.config))
+    simulator.card = card(config, simulator.recipe, dataclasses.asdict(simulator.sampler.config), curve)
     simulator.save_pretrained(config.out)
     size = sum(f.stat().st_size for f in config.out.rglob("*") if f.is_file()) / 1e6
     print(f"{config.out}: {size:.1f} MB, {len(config.starts)} starts")
@@ -82,14 +89,19 @@ def heads_of(folder: Path, simulator: LearnedSimulator) -> Any:
     other = open_simulator(str(folder))
     if other.heads is None:
         raise InputError(f"checkpoint {folder} has no heads; train them with simforcing train heads")
-    mine, theirs = simulator.codec.state_dict(), other.codec.state_dict()
-    if mine.keys() != theirs.keys() or any(not value.equal(theirs[name]) for name, value in mine.items()):
+    if not same_weights(simulator.codec, other.codec):
         raise InputError(f"the heads of {folder} read another codec's latents; train heads on this checkpoint")
     return other.heads
 
 
-def card(config: Config, recipe: dict[str, object], sampler: dict[str, object]) -> str:
-    """The model card's markdown."""
+def same_weights(one: nn.Module, two: nn.Module) -> bool:
+    """Whether two modules hold the same tensors under the same names."""
+    mine, theirs = one.state_dict(), two.state_dict()
+    return mine.keys() == theirs.keys() and all(value.equal(theirs[name]) for name, value in mine.items())
+
+
+def card(config: Config, recipe: dict[str, object], sampler: dict[str, object], curve: list[str]) -> str:
+    """The model card's markdown; ``curve`` is `curve_of`'s."""
     lines = [
         "---\nlibrary_name: simforcing-env\nlicense: apache-2.0\ntags: [robotics, world-model]\n---",
         f"# {config.out.name}\n",
@@ -98,16 +110,34 @@ def card(config: Config, recipe: dict[str, object], sampler: dict[str, object]) 
         "| recipe | |\n| --- | --- |",
         *(f"| {name} | {value} |" for name, value in {**recipe, "sampler": sampler}.items()),
     ]
-    if config.run_folder is not None:
-        lines += ["\n## Validation while training\n", *curve(config.run_folder / "log.jsonl")]
+    if curve:
+        lines += ["\n## Validation while training\n", *curve]
     return "\n".join(lines) + "\n"
 
 
-def curve(log: Path, rows: int = 14) -> list[str]:
-    """A markdown table of at most about ``rows`` validations."""
+def curve_of(run: Path, simulator: LearnedSimulator, rows: int = 14) -> list[str]:
+    """A markdown table of at most about ``rows`` validations of the training run that made ``simulator``.
+
+    Raises:
+        DataError: the folder holds no checkpoint, or no log with validations.
+        InputError: its checkpoint has other weights.
+    """
     import json
 
-    every = [r for r in map(json.loads, log.read_text().splitlines()) if r.pop("kind") == "validation"]
+    from simforcing_env.evaluation.loading import open_simulator
+
+    log = run / "log.jsonl"
+    if not same_weights(simulator.model, open_simulator(str(run / "checkpoint")).model):
+        raise InputError(
+            f"{run} is the run of another checkpoint (its own has other weights); give the one that made it"
+        )
+    try:
+        records = [json.loads(line) for line in log.read_text().splitlines()]
+        every = [r for r in records if r.pop("kind") == "validation"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{log} is not readable as a training log ({error!r}); leave out --run-folder") from error
+    if not every:
+        raise DataError(f"{log} holds no validation; train longer, or leave out --run-folder")
     picked = every[:: max(1, len(every) // rows)]
     picked += [] if picked[-1] is every[-1] else [every[-1]]
     names = list(picked[0])

@@ -12,6 +12,8 @@ from typing import Annotated
 
 import tyro
 
+from simforcing_env.commands.checks import above, at_least, results_file, some
+
 _DEFAULT = tuple(f"pusht-form-{letter}" for letter in ("a", "b", "c", "d", "e", "e-v", "e-regression"))
 
 
@@ -41,14 +43,20 @@ class Config:
 
 def run(config: Config) -> None:
     """Train, score, print, write."""
-    import csv
-
     import numpy as np
     import torch
 
+    from simforcing_env.evaluation.tables import write_csv
     from world_model.results import Metric, describe_device, this_command, write_results
+    from world_model.training.recipes import recipe
     from world_model.training.study import FORMS, study
 
+    at_least(1, threads=config.threads, clips=config.clips)
+    above(0, cpu_minutes=config.cpu_minutes)
+    some(forms=config.forms)
+    results_file(config.json)
+    for form in config.forms:
+        recipe(form, config.set)
     torch.set_num_threads(config.threads)
     scores, sizes, trainer = study(
         config.forms, config.dataset, config.held_out, config.out, config.cpu_minutes, config.clips, config.set
@@ -78,7 +86,4 @@ def run(config: Config) -> None:
         seeds=[trainer.config.seed],
         metrics=metrics,
     )
-    with open(config.json.with_suffix(".csv"), "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    write_csv(config.json.with_suffix(".csv"), list(rows[0]), [list(row.values()) for row in rows])

@@ -7,13 +7,13 @@ relative to the Markdown file and may name results files (JSON) or plain tables 
 from __future__ import annotations
 
 import csv
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from simforcing_env.commands.table_labels import LABELS
+from world_model.atomic import replace_text
 from world_model.errors import DataError, InputError
 from world_model.results import Metric, read_results
 
@@ -48,9 +48,7 @@ def run(config: Config) -> None:
         print(f"{config.file} is up to date")
         return
     if new != old:
-        temporary = config.file.with_name(f".{config.file.name}.{os.getpid()}.tmp")
-        temporary.write_text(new, encoding="utf-8")
-        temporary.replace(config.file)
+        replace_text(config.file, new)
     print(f"{config.file}: {'written' if new != old else 'nothing to change'}")
 
 

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import tyro
 
+from simforcing_env.commands.checks import above, at_least
+
 
 @dataclass(frozen=True)
 class Config:
@@ -48,9 +50,12 @@ def run(config: Config) -> None:
     from world_model.pretrained import register_folder
     from world_model.training.run import start_run
 
-    for name, value in (("minutes", config.minutes), ("cpu-minutes", config.cpu_minutes)):
-        if value is not None and value <= 0:
-            raise InputError(f"--{name} is {value:g} but a budget must be above 0")
+    above(0, minutes=config.minutes, cpu_minutes=config.cpu_minutes)
+    at_least(0, stop_at=config.stop_at)
+    at_least(1, threads=config.threads)
+    for one, two in (("minutes", "cpu_minutes"), ("codec", "initial")):
+        if None not in (getattr(config, one), getattr(config, two)):
+            raise InputError(f"--{one} and --{two.replace('_', '-')} cannot go together; leave out one of them")
     torch.set_num_threads(config.threads)
     register_folder(WEIGHTS)
     trainer = start_run(

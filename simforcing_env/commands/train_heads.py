@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simforcing_env.commands.checks import above, at_least, share
 from simforcing_env.evaluation.scene_config import SceneMix
 from world_model.training.head_config import HeadTraining
 
@@ -56,15 +57,25 @@ def run(config: Config) -> None:
     from simforcing_env.evaluation.head_report import head_errors
     from simforcing_env.evaluation.loading import open_simulator
     from simforcing_env.evaluation.progress import spending
+    from world_model.canvas import canvas_shape
+    from world_model.checkpoint import check_place
     from world_model.data.lerobot.reader import read_dataset
     from world_model.heads import OutcomeConfig
     from world_model.heads.calibrate import calibrate
     from world_model.heads.examples import Examples, recorded_examples
     from world_model.heads.training import train_heads
 
+    plan = config.training
+    at_least(1, threads=config.threads, generated_frames=config.generated_frames)
+    at_least(0, generated_clips=config.generated_clips, scenes=config.scenes, seed=config.seed)
+    at_least(1, training__batch=plan.batch, training__steps=plan.steps)
+    above(0, training__minutes=plan.minutes, training__learning_rate=plan.learning_rate)
+    share(training__spoiled=plan.spoiled)
+    check_place(config.out)
     torch.set_num_threads(config.threads)
     simulator = open_simulator(config.checkpoint)
-    contract, camera = simulator.contract, simulator.contract.cameras[0]
+    contract = simulator.contract
+    height, width, _ = canvas_shape(contract)
     episodes, others = (list(read_dataset(folder, contract)) for folder in (config.dataset, config.held_out))
     examples, held_out = recorded_examples(episodes, contract), recorded_examples(others, contract)
     judged = {"true frames": held_out}
@@ -72,16 +83,16 @@ def run(config: Config) -> None:
         own, judged["generated frames"] = _generated(config, simulator, episodes, others)
         examples = Examples.join([examples, own])
     if config.scenes:
-        examples = Examples.join([examples, _drawn(config, camera.height)])
+        examples = Examples.join([examples, _drawn(config, height)])
     codec = simulator.codec
     shape = OutcomeConfig(
         latent_channels=codec.latent_channels,
-        grid=(camera.height // codec.downsample, camera.width // codec.downsample),
+        grid=(height // codec.downsample, width // codec.downsample),
         proprio_dim=contract.proprio_dim,
     )
     with spending("training the heads") as report:
         generator = torch.Generator().manual_seed(config.seed)
-        heads = train_heads(examples, codec, shape, config.training, generator, report)
+        heads = train_heads(examples, codec, shape, plan, generator, report)
     calibrate(heads, codec, Examples.join(list(judged.values())))
     for title, part in judged.items():
         print(f"\nheld-out {title}\n\n{head_errors(heads, codec, part)}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simforcing_env.commands.checks import above, at_least
 from simforcing_env.evaluation.reader_config import ReaderTraining
 
 if TYPE_CHECKING:
@@ -43,9 +44,15 @@ def run(config: Config) -> None:
     from simforcing_env.evaluation.progress import counting, spending
     from simforcing_env.evaluation.reading_error import reading_error
     from simforcing_env.evaluation.scenes import draw_scenes
+    from world_model.checkpoint import check_place
 
-    torch.set_num_threads(config.threads)
     plan = config.training
+    at_least(1, threads=config.threads, check_scenes=config.check_scenes, training__scenes=plan.scenes)
+    at_least(1, training__batch=plan.batch, training__steps=plan.steps)
+    at_least(0, seed=config.seed)
+    above(0, training__minutes=plan.minutes, training__learning_rate=plan.learning_rate)
+    check_place(config.out)
+    torch.set_num_threads(config.threads)
     with counting("drawing scenes", plan.scenes) as step:
         scenes = draw_scenes(plan.scenes, np.random.default_rng([config.seed, 0]), plan.mix, progress=step)
     with spending("training the reader") as report:

@@ -33,24 +33,32 @@ class Judged:
         return self.true if source == "true" else self.generated
 
 
+def check_event(name: str, event: NDArray[Any]) -> None:
+    """Refuse an event of which nothing can be said.
+
+    Raises:
+        InputError: it is always or never true.
+    """
+    if not 0 < event.mean() < 1:
+        raise InputError(
+            f"{name} is {'always' if event.flat[0] else 'never'} true in {event.size} frames; "
+            "give more episodes, or ones with other outcomes"
+        )
+
+
 def judged(outcomes: Outcomes, event: str) -> Judged:
     """All generated moments of all clips, flat.
 
     Raises:
-        InputError: the event never or always happens, so that nothing can be said about its probability.
+        InputError: as `check_event`.
     """
-    found = Judged(
+    check_event(event, outcomes.truth[event])
+    return Judged(
         outcomes.truth[event].ravel(),
         outcomes.on_truth[event].ravel(),
         outcomes.generated[event].ravel(),
         np.repeat(outcomes.clips.episode, outcomes.clips.horizon),
     )
-    if not 0 < found.event.mean() < 1:
-        raise InputError(
-            f"{event} is {'always' if found.event[0] else 'never'} true in {len(found.event)} frames; "
-            "give more episodes, or ones with other outcomes"
-        )
-    return found
 
 
 def calibration_metrics(frames: Judged, generator: np.random.Generator, resamples: int = 400) -> dict[str, Metric]:

@@ -27,7 +27,9 @@ def coverage_metrics(outcomes: Outcomes, generator: np.random.Generator) -> dict
     }
     found = {}
     for suffix, guess in guesses.items():
-        found[f"pearson{suffix}"] = _correlation(guess, truth, groups, generator)
+        correlation = _correlation(guess, truth, groups, generator)
+        if correlation is not None:
+            found[f"pearson{suffix}"] = correlation
         found[f"mae{suffix}"] = Metric.mean(np.abs(guess - truth), generator)
     changed = np.abs(truth - outcomes.before[LABEL]) > 0.05
     for name, rows in (("near", truth > NEAR), ("changed", changed)):
@@ -73,11 +75,15 @@ def coverage_figure(outcomes: Outcomes) -> Any:
     return drawn
 
 
-def _correlation(guess: Array, truth: Array, groups: Any, generator: np.random.Generator) -> Metric:
+def _correlation(guess: Array, truth: Array, groups: Any, generator: np.random.Generator) -> Metric | None:
+    """None where one of the two does not vary: there is no correlation then."""
+
     def pearson(rows: Any) -> float | None:
         a, b = guess[rows], truth[rows]
         return float(np.corrcoef(a, b)[0, 1]) if a.std() > 0 and b.std() > 0 else None
 
     value = pearson(np.arange(len(truth)))
+    if value is None:
+        return None
     low, high = grouped_interval(pearson, groups, generator)
-    return Metric(0.0 if value is None else value, low, high, len(truth))
+    return Metric(value, low, high, len(truth))

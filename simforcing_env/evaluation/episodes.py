@@ -46,17 +46,19 @@ def true_episodes(
 
 
 def mixed_episodes(
-    dataset: Path | None, split: Split, count: int, near_share: float, contract: Contract
+    dataset: Path | None, split: Split, count: int, near_share: float | None, usual_share: float, contract: Contract
 ) -> list[Episode]:
-    """As `true_episodes`; of recorded ones, a share in which the block is pushed about its goal.
+    """As `true_episodes`; of recorded ones, ``near_share`` (by default ``usual_share``) push the block about its goal.
 
     Raises:
-        InputError: a share outside [0, 1].
+        InputError: a share is given for a data set, which has its own.
     """
-    if not 0 <= near_share <= 1:
-        raise InputError(f"near_share is {near_share:g} but must be a share from 0 to 1; correct it")
-    near = 0 if dataset is not None else round(near_share * count)
-    found = true_episodes(dataset, split, count - near, contract) if count > near or not near else []
+    if dataset is not None:
+        if near_share is not None:
+            raise InputError("--near-share is for episodes that are recorded on the spot; leave out it or --dataset")
+        return true_episodes(dataset, split, count, contract)
+    near = round((usual_share if near_share is None else near_share) * count)
+    found = true_episodes(None, split, count - near, contract) if count > near or not near else []
     return found + (
         true_episodes(None, split, near, contract, count - near, behaviours=NEAR_BEHAVIOURS) if near else []
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import torch
 
+from simforcing_env.commands.checks import at_least, results_file
 from simforcing_env.evaluation.options import EvaluationOptions
 from simforcing_env.registration import WEIGHTS
 from world_model.errors import InputError
+from world_model.extras import require
 from world_model.pretrained import LearnedSimulator, register_folder
 from world_model.rollout import Rollout
 from world_model.runtime import Runtime
@@ -15,12 +17,18 @@ ROWS = 64  # clips in one network call
 
 
 def open_rollout(options: EvaluationOptions, with_heads: bool = False) -> tuple[LearnedSimulator, Rollout]:
-    """Open the checkpoint of an evaluation and set the number of threads.
+    """Check the options of an evaluation, set the number of threads and open its checkpoint.
 
     Raises:
         DataError: not found or damaged.
-        InputError: a history or a number of steps below 1, or no heads where they are needed.
+        InputError: an option out of range, a results file that could not be written, or no heads where they are needed.
+        MissingExtraError: pictures are wanted and matplotlib is not installed.
     """
+    at_least(1, threads=options.threads, history=options.history, sampler_steps=options.sampler_steps)
+    at_least(0, seed=options.seed)
+    results_file(options.json)
+    if options.json is not None:
+        require("matplotlib", "train")
     torch.set_num_threads(options.threads)
     runtime = Runtime.choose(options.device, options.precision, ROWS)
     simulator = open_simulator(options.checkpoint, runtime.device)
@@ -32,13 +40,7 @@ def open_rollout(options: EvaluationOptions, with_heads: bool = False) -> tuple[
 def rollout_of(
     simulator: LearnedSimulator, runtime: Runtime, history: int | None = None, sampler_steps: int | None = None
 ) -> Rollout:
-    """A rollout of an opened checkpoint; None keeps its own history and sampler.
-
-    Raises:
-        InputError: a history or a number of steps below 1.
-    """
-    if sampler_steps is not None and sampler_steps < 1:
-        raise InputError(f"the sampler cannot take {sampler_steps} steps; give at least 1")
+    """A rollout of an opened checkpoint; None keeps its own history and sampler."""
     return Rollout(
         runtime.prepare(simulator.model),
         simulator.codec,

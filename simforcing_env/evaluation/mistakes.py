@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import io
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from simforcing_env.evaluation.outcomes import Outcomes
 from simforcing_env.evaluation.pictures import framed, text
 from simforcing_env.pictures import Picture, column, row
+from world_model.atomic import replace_text
 
 COVERAGE = "coverage"
 _STYLE = "body{font:14px sans-serif;margin:2em}figure{display:inline-block;margin:6px}figcaption{font-size:12px}"
@@ -74,10 +74,7 @@ def write_mistakes_page(path: Path, title: str, notes: str, sections: dict[str, 
             pair = row([framed(mistake.seen), framed(mistake.true)])
             caption = "<br>".join(html.escape(fact) for fact in mistake.facts)
             parts.append(f"<figure><img src='{_data_url(pair)}' alt=''><figcaption>{caption}</figcaption></figure>")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
-    temporary.write_text("\n".join(parts) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    replace_text(path, "\n".join(parts) + "\n")
 
 
 def _data_url(picture: Picture) -> str:

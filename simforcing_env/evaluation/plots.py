@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from simforcing_env.evaluation.video import VideoReport
+from world_model.atomic import replacing_file
 from world_model.extras import require
 
 
@@ -24,10 +24,8 @@ def figure(width: float, height: float, columns: int = 1) -> tuple[Any, list[Any
 
 def save_figure(path: Path, drawn: Any) -> None:
     """Write a figure as PNG; the file appears whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
-    drawn.savefig(temporary, format="png")
-    temporary.replace(path)
+    with replacing_file(path) as temporary:
+        drawn.savefig(temporary, format="png")
 
 
 def curve_figure(report: VideoReport) -> Any:

@@ -49,7 +49,10 @@ def evaluate_video(
         InputError: no recorded state, one known frame only, or clips from too few episodes.
     """
     truth, poses = clips.truth, true_poses(clips)
+    guesses = {"velocity": extrapolated(clips)}  # what may be refused comes before the long work
     seeds = generator.integers(0, 2**31, len(clips))
+    others = {"shuffled": shuffled_actions(clips, generator), "zero": hold_actions(clips, rollout.contract)}
+    others |= {f"shift{shift:+d}": shifted_actions(clips, shift) for shift in SHIFTS if shift}
     stage("generating")
     made = generate(rollout, clips, clips.future, seeds)
     curves = {"psnr": psnr(made.frames, truth), "psnr_copy": psnr(copy_last(clips), truth)}
@@ -60,11 +63,13 @@ def evaluate_video(
     future = poses[:, clips.history :]
     curves |= _pose_errors(reader, made.frames, future) | _pose_errors(reader, truth, future, "reader_")
     curves["proprio_px"] = position_error(made.proprio, future[..., :2])
-    still = np.broadcast_to(poses[:, clips.history - 1 : clips.history], future.shape)
-    for name, guess in (("copy", still), ("velocity", extrapolated(clips))):
+    guesses["copy"] = np.broadcast_to(poses[:, clips.history - 1 : clips.history], future.shape)
+    for name, guess in guesses.items():
         curves |= {f"{k}_{name}": v for k, v in _distances(guess, future).items()}
-    others = {"shuffled": shuffled_actions(clips, generator), "zero": hold_actions(clips, rollout.contract)}
-    others |= {f"shift{shift:+d}": shifted_actions(clips, shift) for shift in SHIFTS if shift}
+    stage("generating from one known frame")
+    one = generate(rollout, clips.knowing(1), clips.future, seeds)
+    curves["psnr_one_frame"] = psnr(one.frames, truth)
+    curves |= {f"{k}_one_frame": v for k, v in _pose_errors(reader, one.frames, future).items()}
     for name, actions in others.items():
         stage(f"generating with {name} actions")
         curves[f"psnr_{name}"] = psnr(generate(rollout, clips, actions, seeds).frames, truth)

@@ -15,10 +15,14 @@ from world_model.results import Metric
 
 _UNITS = {"psnr": "dB", "agent_px": "px", "block_px": "px", "block_deg": "degrees", "proprio_px": "px"}
 _BASELINES = ("", "_copy", "_velocity")
+_ONE = "_one_frame"
 
 
 def video_metrics(report: VideoReport, horizons: Sequence[int], generator: np.random.Generator) -> dict[str, Metric]:
-    """Flat metrics; ``_hK`` is at frame K (not the mean up to it), intervals are over episodes."""
+    """Flat metrics; ``_hK`` is at frame K (not the mean up to it), intervals are over episodes.
+
+    Those that end in ``_one_frame`` are of the rollouts from one known frame.
+    """
     episode, curves = report.clips.episode, report.curves
 
     def mean(values: Array, unit: str = "", rows: np.ndarray | None = None) -> Metric | None:
@@ -33,6 +37,8 @@ def video_metrics(report: VideoReport, horizons: Sequence[int], generator: np.ra
         for name, unit in _UNITS.items():
             for suffix in _BASELINES if name != "proprio_px" else ("",):
                 found[f"{name}{suffix}_h{k}"] = mean(curves[name + suffix][:, at], unit)
+            if name + _ONE in curves:
+                found[f"{name}_h{k}{_ONE}"] = mean(curves[name + _ONE][:, at], unit)
         for name, values in report.at_horizon.items():
             found[f"{name}_h{k}"] = mean(values[k])
         gain = curves["psnr"] - curves["psnr_copy"]
@@ -69,11 +75,11 @@ def _following(report: VideoReport, mean: Callable[[Array, str], Metric | None])
 def headline(metrics: Mapping[str, Metric], horizon: int = 16) -> dict[str, Metric]:
     """The metrics of the results file: PSNR at every horizon, all else at one; the rest stands in the table."""
     at, others = f"_h{horizon}", ("_copy_", "_velocity_")
-    return {
-        name: metric
-        for name, metric in metrics.items()
-        if "_h" not in name or (name.startswith("psnr_h")) or (name.endswith(at) and not _secondary(name, others))
-    }
+
+    def kept(name: str) -> bool:
+        return "_h" not in name or name.startswith("psnr_h") or (name.endswith(at) and not _secondary(name, others))
+
+    return {name: metric for name, metric in metrics.items() if kept(name.removesuffix(_ONE))}
 
 
 def _secondary(name: str, baselines: Sequence[str]) -> bool:
@@ -93,7 +99,7 @@ def write_metric_table(path: Path, metrics: Mapping[str, Metric]) -> None:
 
 def write_clip_table(path: Path, report: VideoReport, horizons: Sequence[int]) -> None:
     """One row per clip: where it is from and its numbers at each horizon."""
-    names = [n + s for n in _UNITS for s in _BASELINES if n + s in report.curves]
+    names = [n + s for n in _UNITS for s in (*_BASELINES, _ONE) if n + s in report.curves]
     heading = ["episode", "start", "behaviour", "first_frame"]
     heading += [f"moving_h{k}" for k in horizons] + [f"{n}_h{k}" for n in names for k in horizons]
     rows = []

@@ -50,6 +50,22 @@ class Clips:
         """True actions ``(B, n, a, A)`` of the generated part."""
         return self.actions[:, self.history - 1 :]
 
+    def knowing(self, count: int) -> Clips:
+        """The same windows with only the last ``count`` of the known frames."""
+        gone = self.history - count
+        return Clips(
+            count,
+            self.frames[:, gone:],
+            self.proprio[:, gone:],
+            self.actions[:, gone:],
+            None if self.state is None else self.state[:, gone:],
+            {name: values[:, gone:] for name, values in self.labels.items()},
+            self.episode,
+            self.first + gone,
+            self.start,
+            self.behaviour,
+        )
+
     def select(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Clips:
         """The given windows."""
         order = np.flatnonzero(rows) if rows.dtype == bool else rows
@@ -73,11 +89,12 @@ def cut_clips(
     horizon: int,
     per_episode: int,
     generator: np.random.Generator,
+    fewest: int = 1,
 ) -> Clips:
     """Up to ``per_episode`` windows from each episode, at random places that do not share generated frames.
 
     Raises:
-        DataError: no episode is long enough.
+        DataError: fewer than ``fewest`` episodes are long enough.
     """
     pieces: list[tuple[int, int, Episode]] = []
     for number, episode in enumerate(episodes):
@@ -88,10 +105,11 @@ def cut_clips(
         slack = spare - (count - 1) * horizon
         places = np.sort(generator.integers(0, slack + 1, count)) + horizon * np.arange(count)
         pieces += [(number, int(place), episode) for place in places]
-    if not pieces:
+    if (found := len({number for number, _, _ in pieces})) < fewest:
         raise DataError(
-            f"no episode has {history + horizon} frames, which {history} of history and {horizon} generated ones need; "
-            "record longer episodes or ask for fewer frames"
+            f"{found or 'no'} episode{'s have' if found > 1 else ' has'} {history + horizon} frames, which {history} "
+            f"of history and {horizon} generated ones need, and at least {fewest} must; "
+            "record more or longer episodes, or ask for fewer frames"
         )
     length = history + horizon
     stateful = all(e.state is not None for _, _, e in pieces)

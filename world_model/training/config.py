@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from world_model.errors import InputError
 from world_model.training.windows import StateEncoding, WindowConfig
+
+PRECISIONS = ("auto", "bf16", "no")
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class TrainConfig:
     steps: int = 20_000
     """End of the cosine schedule; a time budget shortens it."""
     precision: str = "auto"
-    """auto (bf16 where the processor has it), bf16 or no."""
+    """auto (bf16 where the processor has it), bf16 or no (float32)."""
     checkpoint_seconds: float = 180.0
     validate_seconds: float = 300.0
     log_every: int = 25
@@ -49,3 +52,15 @@ class TrainConfig:
     """Steps of the overfit check on 16 clips before a new run; 0 leaves it out."""
     validation_clips: int = 48
     validation_frames: int = 16
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "steps", "log_every", "validation_clips", "validation_frames"):
+            if getattr(self, name) < 1:
+                raise InputError(f"train.{name} is {getattr(self, name)} but must be at least 1; raise it")
+        if self.precision not in PRECISIONS:
+            raise InputError(f"train.precision is {self.precision!r} but must be one of {', '.join(PRECISIONS)}")
+        if not 1 <= self.windows.history < self.windows.length:
+            raise InputError(
+                f"train.windows holds {self.windows.history} known frames of {self.windows.length} but needs at least "
+                "1 and one to generate; correct them"
+            )

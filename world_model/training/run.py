@@ -13,15 +13,17 @@ from typing import IO, Any
 import torch
 from torch import nn
 
-from world_model.checkpoint import load_state
-from world_model.codecs import CODECS, fit_pca, load_codec, save_codec
+from world_model.atomic import replace_text
+from world_model.checkpoint import load_state, open_folder, read_json
+from world_model.codecs import CODECS, CodecModule, fit_pca, load_codec, save_codec
+from world_model.contract import first_difference
 from world_model.data.lerobot.reader import read_dataset
 from world_model.diffusion import SAMPLERS
 from world_model.errors import DataError
-from world_model.interface import Codec
 from world_model.models import MODELS
 from world_model.pretrained import LearnedSimulator
 from world_model.registry import build, build_config
+from world_model.runtime import resolve_device
 from world_model.training.recipes import Recipe, recipe
 from world_model.training.trainer import Trainer
 from world_model.training.windows import Windows
@@ -44,20 +46,30 @@ def start_run(
 
     Raises:
         ContractError: training and held-out data have different contracts.
-        DataError: ``out`` holds a run of another configuration, or data cannot be read.
+        DataError: ``out`` holds a run with other settings, or data cannot be read.
+        InputError: the recipe or an override is wrong, or the device is not there.
     """
-    plan = recipe(name, overrides)
+    plan, device = recipe(name, overrides), resolve_device(device)
+    build_config(MODELS, plan.train.model, f"recipe {name!r}")  # reading the data can take minutes
+    sampler = build(SAMPLERS, plan.sampler, f"recipe {name!r}")
+    net = None if codec is None else load_codec(codec)
     data, other = read_dataset(dataset), read_dataset(held_out)
     first = None if initial is None else LearnedSimulator.from_pretrained(initial, contract=data.contract)
     data.contract.require_same(other.contract, str(dataset), str(held_out))
     out.mkdir(parents=True, exist_ok=True)
     lock = _lock(out)
-    _claim(out / "config.json", plan, {"episodes": len(data), "frames": data.total_frames})
+    settings = {
+        **dataclasses.asdict(plan),
+        "data": {"episodes": len(data), "frames": data.total_frames},
+        "given_codec": None if codec is None else open_folder(codec).hash,
+        "given_initial": None if first is None else first.hash,
+    }
+    new = _is_new(out, settings)
     windows = Windows([data[i] for i in range(len(data))], data.contract, plan.train.windows, plan.train.state)
     length = plan.train.windows.history + plan.train.validation_frames
     check = dataclasses.replace(plan.train.windows, length=length)
     validation = Windows([other[i] for i in range(len(other))], data.contract, check, plan.train.state)
-    net = _codec(plan, windows, first.codec if first else load_codec(codec) if codec else None, out / "codec")
+    net = load_codec(out / "codec") if not new else first.codec if first else net or _fitted(plan, windows)
     weights = tuple(float(w) for w in getattr(net, "scale", torch.ones(1)).square())
     values = {**plan.train.model, "channel_weights": weights if len(weights) > 1 else ()}
     kind, model_config = build_config(MODELS, values, f"recipe {name!r}")
@@ -66,7 +78,9 @@ def start_run(
         model = MODELS[kind][1](model_config)
     if first is not None:
         load_state(model, first.model.state_dict(), Path(str(initial)))
-    sampler = build(SAMPLERS, plan.sampler, f"recipe {name!r}")
+    if new and _is_main():  # now that nothing was refused
+        save_codec(net, out / "codec")
+        replace_text(out / "config.json", json.dumps(settings, indent=2))
 
     def export(average: nn.Module, step: int, seconds: float) -> None:
         LearnedSimulator(
@@ -90,21 +104,20 @@ def start_run(
     return trainer
 
 
-def _codec(plan: Recipe, windows: Windows, given: Any, folder: Path) -> Codec:
-    if not folder.exists():
-        if given is not None:
-            save_codec(given, folder)
-        else:
-            every = max(1, len(windows.frames) // 4000)
-            _, config = build_config({"pca": CODECS["pca"]}, plan.codec, "recipe's codec")
-            save_codec(fit_pca(windows.frames[::every], config), folder)
-    codec: Codec = load_codec(folder)  # type: ignore[assignment]
-    return codec
+def _fitted(plan: Recipe, windows: Windows) -> CodecModule:
+    every = max(1, len(windows.frames) // 4000)
+    _, config = build_config({"pca": CODECS["pca"]}, plan.codec, "recipe's codec")
+    return fit_pca(windows.frames[::every], config)
+
+
+def _is_main() -> bool:
+    """Whether this is the first of a launcher's processes, which share the folder, or the only one."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _lock(out: Path) -> IO[str] | None:
     """Keep other processes out of the folder until the handle is closed or this process ends."""
-    if os.environ.get("RANK", "0") != "0":  # a launcher's other processes share the folder of the first
+    if not _is_main():
         return None
     handle = open(out / ".lock", "w")  # noqa: SIM115 (held as long as the trainer)
     try:
@@ -115,15 +128,17 @@ def _lock(out: Path) -> IO[str] | None:
     return handle
 
 
-def _claim(path: Path, plan: Recipe, data: dict[str, int]) -> None:
-    """Write the run's configuration, or make sure that the one there is the same."""
-    text = json.dumps({**dataclasses.asdict(plan), "data": data}, indent=2)
-    if path.exists():
-        if path.read_text() != text:
-            raise DataError(
-                f"{path.parent} holds a run of another configuration or data set; choose another --out or delete it"
-            )
-        return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text)
-    os.replace(temporary, path)
+def _is_new(out: Path, settings: dict[str, Any]) -> bool:
+    """Whether no run stands in ``out``; one with other settings is refused."""
+    path = out / "config.json"
+    if not path.exists():
+        return True
+    difference = first_difference(read_json(path), json.loads(json.dumps(settings)))
+    if difference is not None:
+        field, there, here = difference
+        option = f" (--{field.removeprefix('given_')})" if field.startswith("given_") else ""
+        raise DataError(
+            f"{out} holds a run with {field} {there!r}{option}, not {here!r}; choose another --out, or go on with it "
+            "by the command that it began with"
+        )
+    return False

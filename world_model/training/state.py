@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
+from world_model.atomic import replacing_file
 from world_model.errors import DataError
 
 
@@ -25,10 +25,9 @@ def average_of(model: nn.Module, decay: float) -> AveragedModel:
 
 
 def save_state(path: Path, **parts: Any) -> None:
-    """Write state dicts and numbers to ``path`` by way of a temporary name."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    torch.save(parts, temporary)
-    os.replace(temporary, path)
+    """Write state dicts and numbers to ``path``; a kill at any moment leaves the old file or the new one."""
+    with replacing_file(path) as temporary:
+        torch.save(parts, temporary)
 
 
 def load_state(path: Path) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,9 +66,3 @@ def score(trainer: Trainer, form: str, steps: int, count: int) -> Score:
         {k: copy[:, k - 1] for k in frames},
         (own - shuffled).mean(axis=1),
     )
-
-
-def curve(out: Path, form: str) -> list[dict[str, float]]:
-    """The validations that a run logged."""
-    lines = (json.loads(line) for line in (out / form / "log.jsonl").read_text().splitlines())
-    return [line for line in lines if line["kind"] == "validation"]

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from world_model.contract import Contract
+from world_model.errors import DataError
 from world_model.metrics.image import psnr
 from world_model.rollout import Rollout
 from world_model.training.windows import Windows
@@ -27,9 +28,18 @@ class ValidationClips:
 
 
 def pick_clips(windows: Windows, contract: Contract, count: int, seed: int) -> ValidationClips:
-    """``count`` windows without padding, drawn by their weights."""
+    """``count`` windows without padding, drawn by their weights.
+
+    Raises:
+        DataError: there is none.
+    """
     drawn = windows.draw(4 * count, seed, 0)
     drawn = drawn[windows.rows(drawn)[1].all(dim=1)][:count]
+    if not len(drawn):
+        raise DataError(
+            f"hardly any held-out episode has {windows.config.length} frames, as validation needs; "
+            "record longer ones or set train.validation_frames lower"
+        )
     rows, _ = windows.rows(drawn)
     low, high = (np.asarray(b) for b in (contract.normalizer.action_low, contract.normalizer.action_high))
     actions = (windows.actions[rows[:, :-1]].numpy() + 1) / 2 * (high - low) + low

@@ -15,6 +15,7 @@ from teachers.pusht.teacher import PushTTeacher
 from tests.world_model.untrained import untrained_pusht
 from world_model.checkpoint import open_folder
 from world_model.data.episode import Episode
+from world_model.data.lerobot.reader import read_dataset
 from world_model.data.lerobot.shard import ShardWriter
 from world_model.data.lerobot.writer import DatasetWriter
 from world_model.pretrained import LearnedSimulator
@@ -84,7 +85,8 @@ def test_video(checkpoint: Path, dataset: Path, tmp_path: Path) -> None:
     assert simforcing("evaluate", "video", "--checkpoint", checkpoint, *SMALL, *data, "--json", target) == 0
     record = read_results(target)
     wanted = "psnr_h1 psnr_h8 psnr_h16 psnr_h32 psnr_copy_h16 psnr_moving_gain_h16 ssim_h16 agent_px_h16 block_px_h16 "
-    wanted += "block_deg_h16 reader_px reader_deg shuffle_gap_db zero_gap_db best_shift"
+    wanted += "block_deg_h16 psnr_h16_one_frame block_px_h16_one_frame reader_px reader_deg shuffle_gap_db "
+    wanted += "zero_gap_db best_shift"
     assert set(wanted.split()) <= set(record["metrics"])
     assert record["checkpoint"] == open_folder(checkpoint).hash
     assert record["sampler_steps"] == 1
@@ -107,7 +109,8 @@ def test_coverage_records_its_own_episodes(checkpoint: Path, tmp_path: Path) -> 
     target = tmp_path / "pusht-coverage.json"
     assert simforcing("evaluate", "coverage", "--checkpoint", checkpoint, *SMALL, "--frames", 4, "--json", target) == 0
     metrics = read_results(target)["metrics"]
-    assert {"pearson", "mae", "n"} <= set(metrics)
+    assert {"pearson_copy", "mae", "n"} <= set(metrics)
+    assert "pearson" not in metrics  # untrained heads say the same of every frame: there is no correlation
     assert metrics["n"].value == 4
     assert (tmp_path / "media/pusht-coverage.png").is_file()
     with (tmp_path / "pusht-coverage-starts.csv").open() as file:
@@ -139,12 +142,17 @@ def test_heads_are_trained_into_a_checkpoint_and_judged(
     assert (tmp_path / "media/pusht-calibration-mistakes.html").is_file()
 
 
-def test_mistakes_are_one_sentence(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_one_sentence(
+    checkpoint: Path, dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bare = untrained_pusht()
     bare.heads = None
     bare.save_pretrained(tmp_path / "bare")
+    longest = int(read_dataset(dataset).lengths.max())
     cases = {
         "train heads": ("--checkpoint", tmp_path / "bare"),
+        "leave out it or --dataset": ("--checkpoint", checkpoint, "--dataset", dataset, "--near-share", 0.5),
+        f"1 episode has {longest} frames": ("--checkpoint", checkpoint, "--dataset", dataset, "--frames", longest - 3),
         "at least 1": ("--checkpoint", checkpoint, "--sampler-steps", 0),
         "from 0 to 1": ("--checkpoint", checkpoint, "--near-share", 2),
         "--dataset": ("--checkpoint", checkpoint, "--episodes", 0),

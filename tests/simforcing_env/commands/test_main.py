@@ -40,6 +40,10 @@ def run(config):
         raise InputError("the value is 7 but must be 3; send 3")
     if config.what == "file":
         open("/nowhere/at/all")
+    if config.what == "read-only":
+        raise OSError(30, "Read-only file system", "/cdrom/x.json")
+    if config.what == "full":
+        raise OSError(28, "No space left on device")
     if config.what == "bug":
         raise ZeroDivisionError("a bug, not a mistake of the user")
     if config.what == "require":
@@ -158,6 +162,8 @@ def test_a_wrong_option_exits_with_2_and_no_traceback(probe):
     [
         ("input", "the value is 7 but must be 3; send 3"),
         ("file", "cannot use /nowhere/at/all: No such file or directory; check the path"),
+        ("read-only", "cannot use /cdrom/x.json: Read-only file system; check the path"),
+        ("full", "no space is left on the disk; free some and give the same command again"),
         ("require", 'bddl_is_not_a_module is not installed; run: pip install "simforcing-env[libero]"'),
     ],
 )
@@ -168,9 +174,9 @@ def test_a_users_mistake_is_one_line_and_exit_2(probe, what, sentence):
 
 
 def test_a_missing_extra_at_import_names_the_pip_line(probe):
-    code, _, err = finish(probe("--what", "finish", lazy="mujoco.never_there"))
+    code, _, err = finish(probe("--what", "finish", lazy="bddl.never_there"))
     assert code == 2
-    assert err.startswith("simforcing: mujoco")
+    assert err.startswith("simforcing: bddl")
     assert err.endswith('is not installed; run: pip install "simforcing-env[libero]"\n')
 
 

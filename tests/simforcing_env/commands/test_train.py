@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import gymnasium as gym
@@ -91,7 +92,48 @@ def test_another_configuration_is_refused(folder: Path, capsys: pytest.CaptureFi
     data = ["--dataset", folder / "train", "--held-out", folder / "validation"]
     words = ["train", *data, "--out", folder / "run", "--set", "train.batch=3"]
     assert main([str(w) for w in words]) == 2
-    assert "holds a run of another configuration" in capsys.readouterr().err
+    assert "holds a run with train.model.unet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["codec", "initial"])
+def test_another_beginning_is_refused(folder: Path, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that began without a codec or checkpoint does not go on as if it had begun with one."""
+    data = ["--dataset", folder / "train", "--held-out", folder / "validation", "--out", folder / "run"]
+    sets = [word for setting in SMALL for word in ("--set", setting)]
+    given = {"codec": folder / "run/codec", "initial": folder / "run/checkpoint"}[option]
+    assert main([str(w) for w in ["train", *data, *sets, "--device", "cpu", f"--{option}", given]]) == 2
+    sentence = capsys.readouterr().err
+    assert f"holds a run with given_{option} None (--{option}), not " in sentence
+    assert sentence.count("\n") == 1
+
+
+def test_a_refused_beginning_leaves_the_folder_free(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = ["--dataset", folder / "train", "--held-out", folder / "validation", "--out", tmp_path / "run"]
+    sets = [word for setting in SMALL[:-1] for word in ("--set", setting)]  # another size of net
+    words = ["train", *data, *sets, "--device", "cpu", "--initial", folder / "run/checkpoint"]
+    assert main([str(w) for w in words]) == 2
+    assert "use the weights with the config they were saved with" in capsys.readouterr().err
+    assert {p.name for p in (tmp_path / "run").iterdir()} <= {".lock"}
+
+
+def test_the_curve_is_of_the_run_that_made_the_checkpoint(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = LearnedSimulator.from_pretrained(folder / "run/checkpoint")
+    next(other.model.parameters()).add_(1)
+    other.save_pretrained(tmp_path / "other/checkpoint")
+    words = ["pack", "--checkpoint", str(folder / "run/checkpoint"), "--out", str(tmp_path / "x"), "--run-folder"]
+    assert main([*words, str(tmp_path / "other")]) == 2
+    assert "is the run of another checkpoint" in capsys.readouterr().err
+    shutil.copytree(folder / "run/checkpoint", tmp_path / "same/checkpoint")
+    assert main([*words, str(tmp_path / "same")]) == 2
+    assert "log.jsonl is not readable as a training log" in capsys.readouterr().err
+    (tmp_path / "same/log.jsonl").write_text('{"kind": "train", "step": 1}\n')
+    assert main([*words, str(tmp_path / "same")]) == 2
+    assert "log.jsonl holds no validation" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
 
 
 def test_heads_of_another_codec_are_refused(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +162,7 @@ def test_a_folder_in_use_and_other_data_are_refused(folder: Path, capsys: pytest
         assert "is in use by another training" in capsys.readouterr().err
     words[2] = folder / "validation"
     assert main([str(w) for w in words]) == 2
-    assert "another configuration or data set" in capsys.readouterr().err
+    assert "holds a run with data.frames" in capsys.readouterr().err
 
 
 def test_doctor_and_second_stage_know_packaged_names(folder: Path, tmp_path: Path) -> None:

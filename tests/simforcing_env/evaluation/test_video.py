@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simforcing_env.evaluation.baselines import extrapolated, true_poses
+from simforcing_env.evaluation.loading import rollout_of
 from simforcing_env.evaluation.pictures import comparison_grid
 from simforcing_env.evaluation.pose_reader import load_reader
 from simforcing_env.evaluation.video import evaluate_video, hold_actions
@@ -16,10 +17,13 @@ from simforcing_env.evaluation.video_metrics import (
     write_curve_table,
     write_metric_table,
 )
+from simforcing_env.vector_env import WorldModelVectorEnv
 from tests.simforcing_env.evaluation.painted import HISTORY, painted_episodes, painted_rollout
+from tests.world_model.untrained import untrained_pusht
 from world_model.errors import InputError
 from world_model.metrics.clips import cut_clips
-from world_model.metrics.rollouts import evaluate_rollouts
+from world_model.metrics.rollouts import evaluate_rollouts, generate
+from world_model.runtime import Runtime
 
 HORIZONS = (1, 8)
 
@@ -52,6 +56,26 @@ def test_a_perfect_model(perfect, metrics):
         np.testing.assert_array_equal(perfect.curves[name], perfect.curves[f"reader_{name}"])
     assert metrics["block_px_h8"].value < 3
     assert metrics["block_deg_h8"].value < 2
+
+
+def test_from_one_known_frame(perfect, metrics):
+    # This world has no memory, so that one frame is as good as three.
+    for name in ("psnr", "block_px", "block_deg", "agent_px"):
+        np.testing.assert_array_equal(perfect.curves[f"{name}_one_frame"], perfect.curves[name])
+        assert metrics[f"{name}_h8_one_frame"].value == metrics[f"{name}_h8"].value
+
+
+def test_one_known_frame_is_what_an_environment_knows(clips):
+    simulator = untrained_pusht()
+    rollout = rollout_of(simulator, Runtime())
+    made = generate(rollout, clips.knowing(1), clips.future, np.arange(len(clips)))
+    envs = WorldModelVectorEnv(len(clips), checkpoint=simulator, chunk=clips.horizon, precision="float32")
+    pictures = {"image": clips.last[:, 0], "proprio": clips.proprio[:, HISTORY - 1]}
+    envs.reset(seed=list(range(len(clips))), options=pictures)
+    *_, infos = envs.step(clips.future[:, :, 0])
+    np.testing.assert_array_equal(infos["frames"], made.frames)
+    three = generate(rollout, clips, clips.future, np.arange(len(clips)))
+    assert (three.frames != made.frames).any()
 
 
 def test_actions_matter_and_are_in_time(metrics):

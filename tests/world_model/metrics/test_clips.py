@@ -42,6 +42,24 @@ def test_episodes_that_are_all_too_short_are_refused():
         cut_clips([episode(0, 10)], 3, 8, 1, np.random.default_rng(0))
 
 
+def test_too_few_episodes_are_refused_with_their_number():
+    episodes = [episode(0, 40), episode(1, 10)]
+    with pytest.raises(DataError, match=r"1 episode has 11 frames, .* and at least 2 must; record more"):
+        cut_clips(episodes, 3, 8, 1, np.random.default_rng(0), 2)
+    assert len(cut_clips([*episodes, episode(2, 11)], 3, 8, 1, np.random.default_rng(0), 2)) == 2
+
+
+def test_knowing_less_leaves_what_is_generated_alone():
+    clips = cut_clips([episode(0, 40), episode(2, 30)], 3, 8, 2, np.random.default_rng(0))
+    one = clips.knowing(1)
+    assert (one.history, one.horizon) == (1, 8)
+    for name in ("truth", "last", "future"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(clips, name))
+    np.testing.assert_array_equal(one.first, clips.first + 2)
+    np.testing.assert_array_equal(one.labels["row"], clips.labels["row"][:, 2:])
+    assert one.state.shape[1] == one.proprio.shape[1] == one.actions.shape[1] + 1 == 9
+
+
 def test_select_keeps_rows_together():
     clips = cut_clips([episode(0, 40), episode(2, 30)], 3, 8, 2, np.random.default_rng(0))
     chosen = clips.select(np.array([False, True, False, True]))

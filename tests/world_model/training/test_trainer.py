@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
+import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -40,32 +38,51 @@ def test_seed_decides_the_run(tmp_path: Path) -> None:
     assert any(not torch.equal(v, two[k]) for k, v in one.items())
 
 
-@pytest.mark.slow
+KILLS = """
+import os, random, signal, sys, time
+from pathlib import Path
+from tests.world_model.training.moving_square import trainer
+
+def train(folder):
+    child = os.fork()  # all is imported by now: six children cost less than one start of Python
+    if not child:
+        trainer(Path(folder), steps=28, checkpoint_seconds=0.0, validate_seconds=1e9).run()
+        os._exit(0)
+    return child
+
+def checkpoint():
+    state = Path(sys.argv[2], "state.pt")
+    return state.stat().st_mtime_ns if state.exists() else None
+
+assert os.waitpid(train(sys.argv[1]), 0)[1] == 0
+moments = random.Random(0)
+for _ in range(5):
+    child, seen, times = train(sys.argv[2]), checkpoint(), []
+    for _ in range(moments.randint(2, 5)):  # checkpoints, and some part of the way to the next
+        while checkpoint() == seen:
+            assert os.waitpid(child, os.WNOHANG) == (0, 0), "it ended by itself"
+            time.sleep(0.001)
+        seen = checkpoint()
+        times.append(time.monotonic())
+    time.sleep(moments.random() * (times[-1] - times[-2]))
+    assert os.waitpid(child, os.WNOHANG) == (0, 0), "it ended by itself"
+    os.kill(child, signal.SIGKILL)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+assert os.waitpid(train(sys.argv[2]), 0)[1] == 0
+"""
+
+
 def test_kills_lose_nothing(tmp_path: Path) -> None:
-    """A process killed with SIGKILL at five moments ends with the weights of one that was left alone."""
-    script = (
-        "import sys; from pathlib import Path; from tests.world_model.training.moving_square import trainer;"
-        "trainer(Path(sys.argv[1]), steps=60, checkpoint_seconds=0.0, validate_seconds=1e9).run()"
-    )
-    command = [sys.executable, "-c", script]
-    subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
-    out, kills = tmp_path / "killed", 0
-    deadline = time.monotonic() + 120
-    while kills < 5 and time.monotonic() < deadline:
-        before = load_state(out / "state.pt")["step"] if (out / "state.pt").exists() else -1
-        child = subprocess.Popen([*command, str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while child.poll() is None:
-            if (out / "state.pt").exists() and load_state(out / "state.pt")["step"] > before + kills:
-                os.kill(child.pid, signal.SIGKILL)
-                kills += 1
-                break
-            time.sleep(0.003)
-        child.wait()
-        assert load_state(out / "state.pt")["step"] >= before, "a kill must not lose a checkpoint"
-    assert kills == 5
-    subprocess.run([*command, str(out)], check=True, capture_output=True)
-    one, two = weights(tmp_path / "whole"), weights(out)
+    """A run killed with SIGKILL at five random moments ends with the weights of one that was left alone."""
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    command = [sys.executable, "-u", "-c", KILLS, str(whole), str(killed)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    resumed = [int(step) for step in re.findall(r"resumed at step (\d+)", done.stdout)]
+    assert len(resumed) == 5, done.stdout
+    assert 2 <= resumed[0] < resumed[1] < resumed[2] < resumed[3] < resumed[4] < 28
+    one, two = weights(whole), weights(killed)
     assert all(torch.equal(value, two[name]) for name, value in one.items())
+    assert not list(killed.glob(".state.pt*")), "a killed writer's file stays until the next one writes"
 
 
 def test_budget_ends_the_run_and_the_schedule(tmp_path: Path) -> None:
