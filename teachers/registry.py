@@ -31,10 +31,12 @@ TEACHERS = MappingProxyType(
         "pusht": Entry("teachers.pusht.entry", "pusht"),
         "pusht-mujoco": Entry("teachers.pusht.mujoco_entry", "pusht-mujoco"),
         **{name: Entry(f"teachers.libero.entry:{name}", "libero") for name in LIBERO},
+        **{f"{name}-real": Entry(f"teachers.appearance.entry:{name}", "libero") for name in LIBERO},
         **{f"robosuite_{name}": Entry(f"teachers.libero.entry:robosuite_{name}", "libero") for name in ROBOSUITE},
     }
 )
-"""Name of a world (its contract's name) to its teacher; "pusht-mujoco" is the same world in another simulator."""
+"""Name of a world (its contract's name) to its teacher; "pusht-mujoco" and "-real" mark other looks
+of the same worlds."""
 
 
 def teacher_module(name: str) -> Any:

@@ -1,8 +1,9 @@
 """A pair is the same actions from the same start in both domains of a world: `sim` and `real`.
 
 Takes a data set that `simforcing collect` recorded in one domain and plays its actions again in the other: Push-T of
-gym-pusht (`real`) in MuJoCo (`sim`). The folder holds two LeRobot data sets, ``sim/`` and ``real/``, and ``pairs.json``
-with the start, appearance, length and hash of every pair. A run that was killed goes on with the same command.
+gym-pusht (`real`) in MuJoCo (`sim`), or LIBERO of plain MuJoCo (`sim`) under drawn looks and physics (`real`). The
+folder holds two LeRobot data sets, ``sim/`` and ``real/``, and ``pairs.json`` with the start, appearance, length and
+hash of every pair. A run that was killed goes on with the same command.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ class Config:
     """Folder of the pairs."""
     seed: int = 0
     """Of the appearances; another seed gives other looks to the same episodes."""
+    looks: int | None = None
+    """Appearances that the episodes share by turns, such as 1; by default each has its own."""
     workers: int = 2
     """Playing processes; their number does not change the result."""
     episodes_per_file: int = 8
@@ -48,7 +51,11 @@ def run(config: Config) -> None:
             bar.n = done
             bar.refresh()
 
-        record_pairs(config.source, config.out, config.seed, config.workers, progress, config.episodes_per_file)
+        record_pairs(
+            *(config.source, config.out, config.seed, config.workers, progress),
+            per_shard=config.episodes_per_file,
+            looks=config.looks,
+        )
     print(f"{config.out}: {bar.n} pairs")
     if config.picture is not None:
         write_png(config.picture, contact_sheet(read_pairs(config.out)[:PICTURED]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,14 @@ Dress = Callable[[int], Mapping[str, Any]]
 def undressed(seed: int) -> Mapping[str, Any]:
     """The appearance of a domain that always looks the same."""
     return {}
+
+
+@runtime_checkable
+class Dressed(Protocol):
+    """A teacher that wears appearances."""
+
+    def dress(self, seed: int) -> Mapping[str, Any]:
+        """Draw the appearance that is worn from the next reset on, and tell its values."""
 
 
 @dataclass(frozen=True)

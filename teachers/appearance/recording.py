@@ -19,7 +19,7 @@ from world_model.data.episode import Episode
 from world_model.data.lerobot.layout import DatasetSpec
 from world_model.data.lerobot.reader import LeRobotDataset, read_dataset
 from world_model.data.pairs import DOMAINS, Domain, Seeded, pair_hash, write_pairs
-from world_model.errors import DataError
+from world_model.errors import DataError, InputError
 
 PER_SHARD = 8  # episodes in a file
 SEEDS_PER_RUN = 1_000_000  # episodes of one seed have appearances that no other seed has
@@ -30,13 +30,15 @@ class TwinJob(Job):
     """To play the episodes of the data set ``source`` in the other domain of the world that ``teacher`` names."""
 
     source: Path = Path()
+    looks: int | None = None
+    """Number of appearances that the episodes share by turns; without it each has its own."""
 
     def recorder(self) -> TwinRecorder:
-        return TwinRecorder(self.teacher, self.source, self.split, self.seed)
+        return TwinRecorder(self.teacher, self.source, self.split, self.seed, self.looks)
 
 
 class TwinRecorder:
-    """Plays the episodes of a data set in the other domain, each in an appearance of its own.
+    """Plays the episodes of a data set in the other domain, each in its appearance.
 
     Raises:
         InputError: the world has only one domain.
@@ -45,12 +47,12 @@ class TwinRecorder:
 
     episodes_per_shard = PER_SHARD
 
-    def __init__(self, world: str, source: Path, split: Split, seed: int) -> None:
-        self._world, self._seed = world, seed
+    def __init__(self, world: str, source: Path, split: Split, seed: int, looks: int | None = None) -> None:
+        self._world, self._seed, self._looks = world, seed, looks
         self._source = read_dataset(source)
         self._twin = two_looks(world).make_twin(self._source.contract)
         teacher = self._twin.teacher
-        self._keeps_state = bool(self._source.state_names)
+        self._keeps_state = self._source.state_names == teacher.state_names
         self.spec = DatasetSpec(
             contract=self._source.contract,
             state_names=teacher.state_names if self._keeps_state else (),
@@ -62,31 +64,37 @@ class TwinRecorder:
         )
 
     def describe(self) -> dict[str, Any]:
-        return {"world": self._world, "seed": self._seed, "twin_of": actions_hash(self._source)}
+        return {"world": self._world, "seed": self._seed, "looks": self._looks, "twin_of": actions_hash(self._source)}
 
     def length(self, index: int) -> int:
         return int(self._source.lengths[index])
 
     def record(self, index: int) -> Episode:
         source = self._source
-        self._twin.dress(appearance_seed(self._seed, index))
+        self._twin.dress(appearance_seed(self._seed, index, self._looks))
         task = int(source.columns(index)["task_index"][0])
         episode = play(self._twin.teacher, source.starts[index], source.actions(index), source.behaviours[index], task)
         return episode if self._keeps_state else dataclasses.replace(episode, state=None)
 
     def look(self, index: int) -> Seeded:
         """The appearance of an episode."""
-        seed = appearance_seed(self._seed, index)
+        seed = appearance_seed(self._seed, index, self._looks)
         return Seeded(seed, self._twin.dress(seed))
 
 
-def appearance_seed(seed: int, episode: int) -> int:
-    """Seed of an episode's appearance in a run of that seed."""
-    return seed * SEEDS_PER_RUN + episode
+def appearance_seed(seed: int, episode: int, looks: int | None = None) -> int:
+    """Seed of an episode's appearance in a run of that seed: one of ``looks``, or its own."""
+    return seed * SEEDS_PER_RUN + (episode if looks is None else episode % looks)
 
 
 def record_pairs(
-    source: Path, out: Path, seed: int, workers: int, progress: Callable[[int, int], None], per_shard: int = PER_SHARD
+    source: Path,
+    out: Path,
+    seed: int,
+    workers: int,
+    progress: Callable[[int, int], None],
+    per_shard: int = PER_SHARD,
+    looks: int | None = None,
 ) -> Path:
     """Make a folder of pairs from a recorded data set: its own episodes on one side, replays in the other domain.
 
@@ -95,11 +103,14 @@ def record_pairs(
     Args:
         source: a finished data set of a world that has two looks; its files are linked, or copied to another disk.
         progress: called with (episodes played, episodes to play).
+        looks: number of appearances that the episodes share by turns; without it each has its own.
 
     Raises:
-        InputError: the world has only one domain, or a start that it does not know.
+        InputError: the world has only one domain, ``looks`` is below 1, or a start that it does not know.
         DataError: the data set is damaged or still being recorded, or ``out`` holds something else.
     """
+    if looks is not None and looks < 1:
+        raise InputError(f"looks is {looks} but there must be at least 1; leave it out for one look an episode")
     recorded = read_dataset(source)
     if (source / ".staging").exists():
         raise DataError(f"{source} is still being recorded; let its recording come to its end first")
@@ -113,6 +124,7 @@ def record_pairs(
         episodes_per_shard=per_shard,
         episodes=len(recorded),
         source=out / own,
+        looks=looks,
     )
     collect(job, out / other, workers, progress)
     recorder = job.recorder()

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from teachers.appearance.paired import Dress, PairedTeacher, undressed
-from teachers.registry import make_teacher
+from teachers.appearance.paired import Dress, Dressed, PairedTeacher, undressed
+from teachers.registry import LIBERO, make_teacher
 from teachers.teacher import Teacher
 from world_model.contract import Contract
 from world_model.data.pairs import Domain
@@ -39,10 +39,16 @@ class TwoLooks:
             MissingExtraError: its simulator is not installed.
             ContractError: it cannot work under the contract.
         """
-        return Twin(make_teacher(self.twin, contract))
+        teacher = make_teacher(self.twin, contract)
+        return Twin(teacher, teacher.dress if isinstance(teacher, Dressed) else undressed)
 
 
-PAIRED_WORLDS: Mapping[str, TwoLooks] = MappingProxyType({"pusht": TwoLooks("real", "pusht", "pusht-mujoco")})
+PAIRED_WORLDS: Mapping[str, TwoLooks] = MappingProxyType(
+    {
+        "pusht": TwoLooks("real", "pusht", "pusht-mujoco"),
+        **{suite: TwoLooks("sim", suite, f"{suite}-real") for suite in LIBERO},
+    }
+)
 """Name of a world to its two domains."""
 
 

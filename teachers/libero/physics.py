@@ -94,11 +94,15 @@ class Physics:
         Raises:
             NoRendererError: this machine cannot draw.
         """
+        return self._drawer(size).render(self._data, self._model.camera(camera).id, size)
+
+    def _drawer(self, size: int) -> Renderer:
+        """What draws pictures up to a size."""
         if self._renderer is None or self._renderer.closed or self._renderer.size < size:
             self.close()
             with low_poly(self._model) if self.look == "fast" else contextlib.nullcontext():
                 self._renderer = Renderer(self._model, size)
-        return self._renderer.render(self._data, self._model.camera(camera).id, size)
+        return self._renderer
 
     def close(self) -> None:
         """Release what pictures need; the next picture takes it again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import weakref
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,10 @@ class Renderer:
     Args:
         model: a `mujoco.MjModel`, whose meshes and textures are uploaded now.
         size: largest height and width of a picture.
+        groups: which of the model's six groups of geoms are seen.
     """
 
-    def __init__(self, model: Any, size: int) -> None:
+    def __init__(self, model: Any, size: int, groups: tuple[int, ...] = VISUAL) -> None:
         import mujoco
 
         self._mujoco, self._model, self.size = mujoco, model, size
@@ -38,17 +40,36 @@ class Renderer:
         self._scene = mujoco.MjvScene(model, maxgeom=GEOMS)
         self._camera, self._options, self._perturb = mujoco.MjvCamera(), mujoco.MjvOption(), mujoco.MjvPerturb()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
-        self._options.geomgroup[:] = VISUAL
+        self._options.geomgroup[:] = groups
 
-    def render(self, data: Any, camera: int, size: int) -> NDArray[np.uint8]:
-        """Picture ``(size, size, 3)`` of a state through a camera of the model, first row on top."""
+    def upload(self, textures: Iterable[int]) -> None:
+        """Take over the present pixels of some of the model's textures."""
+        self._gl.make_current()
+        for texture in textures:
+            self._mujoco.mjr_uploadTexture(self._model, self._context, texture)
+
+    def render(
+        self,
+        data: Any,
+        camera: int,
+        height: int,
+        width: int | None = None,
+        decorate: Callable[[Any], None] | None = None,
+    ) -> NDArray[np.uint8]:
+        """Picture ``(height, width, 3)`` of a state through a camera of the model, first row on top.
+
+        It is square without a ``width``. ``decorate`` may add geoms to the scene before it is drawn.
+        """
         mujoco = self._mujoco
         _note(self)
         self._gl.make_current()  # another renderer of this process may have drawn since
         self._camera.fixedcamid = camera
         everything = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(self._model, data, self._options, self._perturb, self._camera, everything, self._scene)
-        view, picture = mujoco.MjrRect(0, 0, size, size), np.empty((size, size, 3), np.uint8)
+        if decorate is not None:
+            decorate(self._scene)
+        width = width or height
+        view, picture = mujoco.MjrRect(0, 0, width, height), np.empty((height, width, 3), np.uint8)
         mujoco.mjr_render(view, self._scene, self._context)
         mujoco.mjr_readPixels(picture, None, view, self._context)
         return picture[::-1].copy()

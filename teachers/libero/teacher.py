@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from teachers.libero.arm_teacher import ArmTeacher
 from teachers.libero.contract import CAMERAS, FRAME_HZ, arm_contract
@@ -37,6 +37,7 @@ class LiberoTeacher(ArmTeacher):
     """
 
     config: LiberoConfig
+    world_type: ClassVar[type[LiberoWorld]] = LiberoWorld
 
     def __init__(self, config: LiberoConfig | None = None) -> None:
         config = config or LiberoConfig()
@@ -55,8 +56,8 @@ class LiberoTeacher(ArmTeacher):
         task = parse_start(start).task
         if task.suite != self.config.suite:
             raise InputError(f"start {start!r} is not of {self.config.suite}; make a teacher with suite={task.suite!r}")
-        look = self.config.look
-        return stage_for((task.suite, task.index, look), lambda: LiberoWorld(task, look))
+        look, world = self.config.look, self.world_type
+        return stage_for((world, task.suite, task.index, look), lambda: world(task, look))
 
     def _begin(self, world: Any, start: str) -> None:
         world.reset(parse_start(start).init)
