@@ -39,6 +39,10 @@ class Backend(Protocol):
     contract: Contract
 
     @property
+    def label_names(self) -> Sequence[str]:
+        """Names of `Frames.labels`."""
+
+    @property
     def identity(self) -> dict[str, Any]:
         """JSON-able numbers and names; snapshots go between backends of equal identity only."""
 
@@ -61,8 +65,12 @@ class Backend(Protocol):
     def save(self) -> dict[str, NDArray[Any]]:
         """The state of all slots."""
 
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Return to what `save` gave."""
+    def load(self, arrays: Mapping[str, NDArray[Any]], count: int) -> None:
+        """Return to what `save` gave for ``count`` slots.
+
+        Raises:
+            DataError: a damaged state; everything stays as it is.
+        """
 
     def close(self) -> None:
         """Release what is held."""

@@ -6,6 +6,7 @@ Learned simulators and teachers share this code: chunks, ends, auto-reset, infos
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from simforcing_env.backend import Backend, Start
 from simforcing_env.chunks import chunk_ends
-from simforcing_env.config import EnvConfig
+from simforcing_env.config import NUM_ENVS, EnvConfig
 from simforcing_env.episodes import Episodes
 from simforcing_env.infos import objects, put, rows_of
 from simforcing_env.rendering import RENDER_MODES, FrameCollector
@@ -27,6 +28,7 @@ from simforcing_env.spaces import PROPRIO_KEYS, action_space, image_keys, observ
 from world_model.canvas import canvas_shape, split
 from world_model.errors import InputError
 from world_model.noise import frame_generator
+from world_model.rules import FLAG, Whole, array_of, follow, shown
 
 Observation = dict[str, NDArray[Any]]
 _BACKEND = "backend/"
@@ -57,8 +59,6 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     def __init__(self, backend: Backend, num_envs: int, config: EnvConfig) -> None:
         contract = backend.contract
-        if num_envs < 1:
-            raise InputError(f"num_envs is {num_envs} but must be at least 1")
         self.backend, self.config, self.contract = backend, config, contract
         self.num_envs = num_envs
         self.single_observation_space = observation_space(contract, config.observation_keys)
@@ -73,7 +73,7 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         }
         self.render_mode = config.render_mode
         self._collector = FrameCollector(num_envs, config.render_mode, config.render_scale)
-        self._episodes = Episodes.empty(num_envs, canvas_shape(contract), contract.proprio_dim)
+        self._episodes = Episodes.empty(num_envs, canvas_shape(contract), contract.proprio_dim, backend.label_names)
         self._running = False
 
     def reset(
@@ -108,7 +108,7 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         """Advance every episode by its chunk.
 
         Raises:
-            InputError: actions of a wrong shape, not finite or out of bounds; names the environment.
+            InputError: actions that are no numbers, of a wrong shape, not finite or out of bounds; names the slot.
         """
         self._require_running("step")
         episodes, mode = self._episodes, self.config.autoreset_mode
@@ -174,7 +174,7 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self, rows: NDArray[np.intp], seeds: list[int | None], starts: list[Start | None], infos: dict[str, Any]
     ) -> None:
         episodes = self._episodes
-        before = episodes.seeds.copy(), list(episodes.rngs)
+        before = episodes.seeds.copy(), deepcopy(episodes.rngs)
         episodes.seed(rows, seeds)
         try:
             # Frame 0 is never generated, so its stream of noise is free to draw the start.
@@ -191,7 +191,7 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     def _check_actions(self, actions: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Actions of ``rows`` as ``(R, n, a, A)``."""
-        array = np.asarray(actions)
+        array = array_of("actions", actions)
         if array.shape != self.action_space.shape:
             raise InputError(
                 f"actions have shape {array.shape} but {self.num_envs} environments take {self.action_space.shape}; "
@@ -223,12 +223,17 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
         Raises:
             ContractError: a snapshot of another checkpoint, contract or number of environments.
+            DataError: a damaged snapshot; everything stays as it is.
+            InputError: no snapshot.
         """
         self._require_open()
+        if not isinstance(snapshot, Snapshot):
+            raise InputError(f"restore got {shown(snapshot)} but takes a Snapshot; make one of bytes by from_bytes")
         snapshot.require(self.backend.identity, self.num_envs)
         state = {n.removeprefix(_BACKEND): array for n, array in snapshot.arrays.items() if n.startswith(_BACKEND)}
-        self.backend.load(state)
-        self._episodes = Episodes.load(snapshot.slots, snapshot.arrays)
+        episodes = self._episodes.load(snapshot.slots, snapshot.arrays)
+        self.backend.load(state, self.num_envs)
+        self._episodes = episodes
         return self._resume()
 
     def branch(
@@ -242,14 +247,14 @@ class ChunkVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             share_noise: copies meet the same noise, so that they differ by their actions alone; without it each
                 has noise of its own.
             chunk: actions per step of the copies; None keeps this environment's form.
+
+        Raises:
+            InputError: an argument of a wrong type or out of its range.
         """
         self._require_running("branch")
-        if not 0 <= index < self.num_envs:
-            raise InputError(
-                f"index is {index} but there are {self.num_envs} environments; use 0 to {self.num_envs - 1}"
-            )
-        if count < 1:
-            raise InputError(f"count is {count} but a branch has at least 1 copy")
+        count = follow(NUM_ENVS, "count", count)
+        index = follow(Whole(0, self.num_envs - 1), "index", index)
+        share_noise = follow(FLAG, "share_noise", share_noise)
         config = replace(
             self.config, autoreset_mode=AutoresetMode.DISABLED, chunk=self.config.chunk if chunk is None else chunk
         )

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict
 
 from gymnasium.vector import AutoresetMode
 
 from simforcing_env.rendering import RENDER_MODES
 from simforcing_env.spaces import KEY_STYLES, KeyStyle
-from world_model.errors import InputError
+from world_model.rules import FLAG, Choice, Member, Number, OrNone, Rule, Whole, refuse_unknown, settle
+
+MAX_ENVS = 65_536
+RULES: Mapping[str, Rule] = {
+    "chunk": OrNone(Whole(1, 1024)),
+    "success_threshold": Number(0, 1),
+    "max_episode_steps": OrNone(Whole(1, 10**9)),
+    "autoreset_mode": Member(AutoresetMode),
+    "render_mode": OrNone(Choice(RENDER_MODES)),
+    "render_scale": Whole(1, 64),
+    "frames_in_info": FLAG,
+    "observation_keys": Choice(KEY_STYLES),
+}
+NUM_ENVS = Whole(1, MAX_ENVS)
 
 
 class EnvOptions(TypedDict, total=False):
@@ -26,14 +40,14 @@ class EnvOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class EnvConfig:
-    """Checked options.
+    """Checked options, in the ranges of `RULES`.
 
     Raises:
-        InputError: a value out of its range.
+        InputError: a value of a wrong type, or out of its range.
     """
 
     chunk: int | None = None
-    """Actions per step; None is one frame's worth, without the chunk axis if that is a single action."""
+    """Actions per step, at most 1024; None is one frame's worth, without the chunk axis if that is a single action."""
     success_threshold: float = 0.5
     """An episode terminates at the first frame whose success probability is above this."""
     max_episode_steps: int | None = None
@@ -42,34 +56,21 @@ class EnvConfig:
     render_mode: str | None = None
     """"rgb_array" shows the present frame, "rgb_array_list" all frames since the last call."""
     render_scale: int = 1
-    """Whole factor by which rendered frames are enlarged."""
+    """Whole factor by which rendered frames are enlarged, at most 64."""
     frames_in_info: bool = True
     """Put the frames of every chunk into ``info["frames"]``."""
     observation_keys: KeyStyle = "plain"
     """"plain" is ``image`` and ``proprio``; "lerobot" is LeRobot's naming (see `simforcing_env.spaces`)."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.success_threshold <= 1:
-            raise InputError(f"success_threshold is {self.success_threshold} but must lie in [0, 1]")
-        if self.max_episode_steps is not None and self.max_episode_steps < 1:
-            raise InputError(f"max_episode_steps is {self.max_episode_steps} but must be at least 1, or None")
-        if self.render_mode is not None and self.render_mode not in RENDER_MODES:
-            raise InputError(
-                f"render_mode is {self.render_mode!r} but must be one of {', '.join(RENDER_MODES)}, or None"
-            )
-        if self.observation_keys not in KEY_STYLES:
-            raise InputError(
-                f"observation_keys is {self.observation_keys!r} but must be one of {', '.join(KEY_STYLES)}"
-            )
-        if self.render_scale < 1:
-            raise InputError(f"render_scale is {self.render_scale} but must be at least 1")
+        settle(self, RULES)
 
     @classmethod
-    def of(cls, autoreset_mode: AutoresetMode | str, **options: Unpack[EnvOptions]) -> EnvConfig:
-        """The options with a mode given as such or by its value ("NextStep", "SameStep", "Disabled")."""
-        try:
-            mode = AutoresetMode(autoreset_mode)
-        except ValueError as error:
-            modes = ", ".join(mode.value for mode in AutoresetMode)
-            raise InputError(f"autoreset_mode is {autoreset_mode!r} but must be one of {modes}") from error
-        return cls(autoreset_mode=mode, **options)
+    def of(cls, autoreset_mode: AutoresetMode | str, options: Mapping[str, Any], own: Sequence[str] = ()) -> EnvConfig:
+        """The ``options`` that are not an environment's ``own``.
+
+        Raises:
+            InputError: an option that is neither, and as above.
+        """
+        refuse_unknown(options, [*own, *EnvOptions.__annotations__])
+        return cls(autoreset_mode=autoreset_mode, **{k: v for k, v in options.items() if k not in own})  # type: ignore[arg-type]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from simforcing_env.backend import Frames
 from simforcing_env.infos import objects
+from world_model.errors import DataError
 from world_model.noise import branch_seeds
+from world_model.rules import check_saved, shown
 
 _ARRAYS = ("images", "proprio", "seeds", "elapsed", "terminated", "truncated")
 
@@ -29,10 +31,10 @@ class Episodes:
     truncated: NDArray[np.bool_]  # (K,)
     starts: list[str]
     rngs: list[np.random.Generator | None]  # draw the seeds of episodes that were not given one
-    labels: dict[str, NDArray[np.float64]] = field(default_factory=dict)  # (K,) each, of the observations
+    labels: dict[str, NDArray[np.float64]]  # (K,) each, of the observations
 
     @classmethod
-    def empty(cls, num_envs: int, frame_shape: tuple[int, ...], proprio_dim: int) -> Episodes:
+    def empty(cls, num_envs: int, frame_shape: tuple[int, ...], proprio_dim: int, labels: Iterable[str]) -> Episodes:
         return cls(
             images=np.zeros((num_envs, *frame_shape), np.uint8),
             proprio=np.zeros((num_envs, proprio_dim), np.float32),
@@ -42,6 +44,7 @@ class Episodes:
             truncated=np.zeros(num_envs, np.bool_),
             starts=[""] * num_envs,
             rngs=[None] * num_envs,
+            labels={name: np.zeros(num_envs) for name in labels},
         )
 
     @property
@@ -68,7 +71,7 @@ class Episodes:
         index = np.arange(len(rows)), at
         self.images[rows], self.proprio[rows] = frames.images[index], frames.proprio[index]
         for name, values in frames.labels.items():
-            self.labels.setdefault(name, np.zeros(len(self.starts)))[rows] = values[index]
+            self.labels[name][rows] = values[index]
 
     def facts(self, rows: NDArray[np.intp]) -> dict[str, Any]:
         """What infos say of present observations, whatever led to them."""
@@ -88,17 +91,37 @@ class Episodes:
             {"start": start, "rng": rng.bit_generator.state if rng else None}
             for start, rng in zip(self.starts, self.rngs, strict=True)
         ]
-        arrays = {name: getattr(self, name).copy() for name in _ARRAYS}
-        return slots, arrays | {f"label/{name}": values.copy() for name, values in self.labels.items()}
+        return slots, {name: array.copy() for name, array in self._arrays().items()}
 
-    @classmethod
-    def load(cls, slots: list[dict[str, Any]], arrays: dict[str, NDArray[Any]]) -> Episodes:
-        """Inverse of `save`."""
-        labels = {n.removeprefix("label/"): values.copy() for n, values in arrays.items() if n.startswith("label/")}
-        rngs: list[np.random.Generator | None] = []
-        for slot in slots:
-            rngs.append(np.random.Generator(np.random.PCG64()) if slot["rng"] else None)
-            if (rng := rngs[-1]) is not None:
-                rng.bit_generator.state = slot["rng"]
-        values = {name: arrays[name].copy() for name in _ARRAYS}
-        return cls(**values, starts=[slot["start"] for slot in slots], rngs=rngs, labels=labels)
+    def load(self, slots: list[dict[str, Any]], arrays: Mapping[str, NDArray[Any]]) -> Episodes:
+        """Inverse of `save`, for as many episodes of the same form.
+
+        Raises:
+            DataError: an array or slot that `save` would not have written.
+        """
+        check_saved(arrays, self._arrays(), len(self.starts))
+        mine = {name: np.array(arrays[name]) for name in self._arrays()}
+        labels = {name: mine.pop(f"label/{name}") for name in self.labels}
+        return Episodes(
+            **mine, starts=[_start(slot) for slot in slots], rngs=[_generator(slot) for slot in slots], labels=labels
+        )
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {name: getattr(self, name) for name in _ARRAYS} | {f"label/{n}": v for n, v in self.labels.items()}
+
+
+def _start(slot: Any) -> str:
+    if not isinstance(slot, dict) or not isinstance(slot.get("start"), str):
+        raise DataError(f"the saved episode {shown(slot)} has no start; take a new snapshot")
+    return str(slot["start"])
+
+
+def _generator(slot: dict[str, Any]) -> np.random.Generator | None:
+    if slot.get("rng") is None:
+        return None
+    generator = np.random.Generator(np.random.PCG64())
+    try:
+        generator.bit_generator.state = slot["rng"]
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"a saved random stream is damaged ({error}); take a new snapshot") from error
+    return generator

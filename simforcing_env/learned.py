@@ -50,8 +50,6 @@ class LearnedBackend:
             raise InputError(
                 f"checkpoint {simulator.hash} has no heads and so no rewards; train them before making an environment"
             )
-        if sampler_steps is not None and sampler_steps < 1:
-            raise InputError(f"sampler_steps is {sampler_steps} but must be at least 1")
         sampler = simulator.sampler if sampler_steps is None else simulator.sampler.with_steps(sampler_steps)
         rollout = Rollout(
             runtime.prepare(simulator.model),
@@ -62,6 +60,10 @@ class LearnedBackend:
             runtime=runtime,
         )
         return cls(rollout, simulator.heads, simulator.starts, simulator.hash)
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        return self.heads.labels
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -107,8 +109,8 @@ class LearnedBackend:
         assert self._state is not None
         return self._state.to_arrays()
 
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._state = RolloutState.from_arrays(arrays, self.rollout.runtime.device)
+    def load(self, arrays: Mapping[str, NDArray[Any]], count: int) -> None:
+        self._state = self.rollout.load(arrays, count)
 
     def close(self) -> None:
         self._state = None

@@ -26,8 +26,8 @@ class World:
 WORLDS = (World("pusht", "SimForcing/PushT-v0", "SimForcing/PushT-Teacher-v0", "pusht-nano", 300),)
 
 ARM_TEACHERS = {
-    "SimForcing/Libero-Teacher-v0": "LiberoTeacher",  # suite=, task=, cameras=, size=, frame_hz=, look=
-    "SimForcing/Robosuite-Teacher-v0": "RobosuiteTeacher",  # task=, cameras=, size=, frame_hz=, look=
+    "SimForcing/Libero-Teacher-v0": ("LiberoTeacher", {}),  # suite=, task=, cameras=, size=, frame_hz=, look=
+    "SimForcing/Robosuite-Teacher-v0": ("Teacher", {"teacher": "robosuite_lift"}),  # task= and the same
 }
 ARM_STEPS = 150  # calls of step: 30 s at one frame of 0.2 s each
 
@@ -40,8 +40,8 @@ def register_worlds() -> None:
         _register(world.id, "env:WorldModelEnv", "vector_env:WorldModelVectorEnv", steps, learned)
         teacher = {"teacher": world.name}
         _register(world.teacher_id, "teacher_env:TeacherEnv", "teacher_env:TeacherVectorEnv", steps, teacher)
-    for name, kind in ARM_TEACHERS.items():
-        _register(name, f"arm_teacher_env:{kind}Env", f"arm_teacher_env:{kind}VectorEnv", ARM_STEPS, {})
+    for name, (kind, chosen) in ARM_TEACHERS.items():
+        _register(name, f"teacher_env:{kind}Env", f"teacher_env:{kind}VectorEnv", ARM_STEPS, chosen)
 
 
 def _register(name: str, single: str, vector: str, max_episode_steps: int, kwargs: dict[str, str]) -> None:

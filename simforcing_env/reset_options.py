@@ -13,6 +13,7 @@ from simforcing_env.backend import Start
 from world_model.canvas import join
 from world_model.contract import Contract
 from world_model.errors import InputError
+from world_model.rules import TEXT, Several, array_of, refuse_unknown, shown
 
 OPTIONS = ("start", "image", "proprio", "reset_mask")
 
@@ -31,10 +32,10 @@ def parse_options(options: Mapping[str, Any] | None, contract: Contract, num_env
     Raises:
         InputError: an unknown option, or one of a wrong type, shape or number.
     """
-    options = options or {}
-    unknown = [key for key in options if key not in OPTIONS]
-    if unknown:
-        raise InputError(f"reset option {unknown[0]!r} is unknown; the options are {', '.join(OPTIONS)}")
+    options = {} if options is None else options
+    if not isinstance(options, Mapping):
+        raise InputError(f"reset options are {shown(options)} but must be a dict, or None")
+    refuse_unknown(options, OPTIONS, "reset option")
     if "start" in options and "image" in options:
         raise InputError("reset got both options 'start' and 'image'; give one of them")
     if ("image" in options) != ("proprio" in options):
@@ -56,10 +57,11 @@ def parse_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[
     """
     if seed is None:
         return [None] * num_envs
-    if isinstance(seed, (int, np.integer)):
-        seeds: list[int | None] = [int(seed) + index for index in range(num_envs)]
+    if isinstance(seed, (list, tuple, np.ndarray)) and np.ndim(seed) == 1:
+        seeds: list[int | None] = [None if item is None else _whole(item) for item in seed]
     else:
-        seeds = [None if item is None else _whole(item) for item in seed]
+        first = _whole(seed)
+        seeds = [first + index for index in range(num_envs)]
     if len(seeds) != num_envs:
         raise InputError(f"{len(seeds)} seeds came for {num_envs} environments; give one for each")
     for item in seeds:
@@ -69,9 +71,9 @@ def parse_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[
 
 
 def _whole(item: Any) -> int:
-    if isinstance(item, (int, np.integer)):
+    if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
         return int(item)
-    raise InputError(f"seed {item!r} is not a whole number; use an int")
+    raise InputError(f"seed {shown(item)} is not a whole number; use an int")
 
 
 def _rows(mask: Any, num_envs: int) -> NDArray[np.intp]:
@@ -79,21 +81,24 @@ def _rows(mask: Any, num_envs: int) -> NDArray[np.intp]:
         return np.arange(num_envs)
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (num_envs,) or not mask.any():
         raise InputError(
-            f"reset option 'reset_mask' is {mask!r} but must be a bool array of shape ({num_envs},) with a True in it"
+            f"reset option 'reset_mask' is {shown(mask)} but must be a bool array of shape ({num_envs},) "
+            "with a True in it"
         )
     return np.flatnonzero(mask)
 
 
 def _named(start: Any, num_envs: int) -> list[Start]:
-    names = [start] * num_envs if isinstance(start, str) else list(start)
-    if len(names) != num_envs or not all(isinstance(name, str) for name in names):
-        raise InputError(f"reset option 'start' is {start!r} but must be one name or a list of {num_envs} names")
-    return [Start(str(name)) for name in names]
+    try:
+        names = Several(TEXT, num_envs)([start] * num_envs if isinstance(start, str) else start)
+    except ValueError as error:
+        wanted = f"one name or a list of {num_envs} names"
+        raise InputError(f"reset option 'start' is {shown(start)} but must be {wanted}") from error
+    return [Start(name) for name in names]
 
 
 def _pictured(image: Any, proprio: Any, contract: Contract, num_envs: int) -> list[Start]:
     frames = join(contract, image)
-    values = np.asarray(proprio, np.float32)
+    values = array_of("reset option 'proprio'", proprio)
     if frames.ndim == 3:
         frames = np.broadcast_to(frames, (num_envs, *frames.shape))
     if values.ndim == 1:
@@ -111,7 +116,7 @@ def _pictured(image: Any, proprio: Any, contract: Contract, num_envs: int) -> li
         )
     if not np.isfinite(values).all() or (values < low).any() or (values > high).any():
         raise InputError(
-            f"reset option 'proprio' is {values.tolist()} but must lie in "
+            f"reset option 'proprio' is {shown(values.tolist())} but must lie in "
             f"{low.tolist()} to {high.tolist()}; check its units"
         )
-    return [Start("image", frame, row) for frame, row in zip(frames, values, strict=True)]
+    return [Start("image", frame, row) for frame, row in zip(frames, values.astype(np.float32), strict=True)]

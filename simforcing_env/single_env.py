@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import gymnasium as gym
-import numpy as np
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from simforcing_env.chunk_env import ChunkVectorEnv, Observation
@@ -13,6 +14,7 @@ from simforcing_env.infos import take
 from simforcing_env.rendering import RENDER_MODES
 from simforcing_env.snapshot import Snapshot
 from world_model.errors import InputError
+from world_model.rules import array_of
 
 
 class ChunkEnv(gym.Env[Observation, NDArray[Any]]):
@@ -20,8 +22,14 @@ class ChunkEnv(gym.Env[Observation, NDArray[Any]]):
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 10}  # noqa: RUF012
 
-    def __init__(self, vector: ChunkVectorEnv) -> None:
-        self.vector = vector
+    form: ClassVar[Callable[..., ChunkVectorEnv]]
+    """What makes the vector form."""
+
+    def __init__(self, **options: Any) -> None:
+        for name in ("num_envs", "autoreset_mode"):
+            if name in options:
+                raise InputError(f"{name!r} is for vector environments; leave it out, or use gymnasium.make_vec")
+        vector = self.vector = type(self).form(1, autoreset_mode=AutoresetMode.DISABLED, **options)
         self.contract = vector.contract
         self.observation_space = vector.single_observation_space
         self.action_space = vector.single_action_space
@@ -32,15 +40,15 @@ class ChunkEnv(gym.Env[Observation, NDArray[Any]]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode; ``seed`` and ``options`` as in `ChunkVectorEnv.reset`, without "reset_mask"."""
-        if options and "reset_mask" in options:
+        if isinstance(options, Mapping) and "reset_mask" in options:
             raise InputError("reset option 'reset_mask' is for vector environments; leave it out")
-        super().reset(seed=seed)
-        observation, infos = self.vector.reset(seed=seed, options=options)
+        observation, infos = self.vector.reset(seed=[seed], options=options)
+        super().reset(seed=None if seed is None else int(seed))
         return _first(observation), take(infos, 0)
 
     def step(self, action: NDArray[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Advance by one chunk."""
-        observation, reward, terminated, truncated, infos = self.vector.step(np.asarray(action)[None])
+        observation, reward, terminated, truncated, infos = self.vector.step(array_of("actions", action)[None])
         return _first(observation), float(reward[0]), bool(terminated[0]), bool(truncated[0]), take(infos, 0)
 
     def snapshot(self) -> Snapshot:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_model.contract import first_difference
-from world_model.errors import ContractError, DataError
+from world_model.errors import ContractError, DataError, InputError
+from world_model.rules import Is, follow_all, shown
 
+PARTS = {"identity": Is((dict,), dict, "an object"), "slots": Is((list,), list, "a list")}
 _META, _ARRAY = "meta", "array/"
 
 
@@ -42,17 +43,21 @@ class Snapshot:
         """Inverse of `to_bytes`.
 
         Raises:
-            DataError: not a snapshot, or a damaged one.
+            DataError: bytes of something else, or damaged ones.
+            InputError: no bytes.
         """
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise InputError(f"a snapshot cannot be made of {shown(data)}; use the bytes of Snapshot.to_bytes")
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
                 meta = json.loads(str(archive[_META]))
                 arrays = {n.removeprefix(_ARRAY): archive[n] for n in archive.files if n.startswith(_ARRAY)}
-            return cls(meta["identity"], meta["slots"], arrays)
-        except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+            identity, slots = follow_all(PARTS, meta).values()
+        except Exception as error:  # damaged archives make the readers raise errors of many kinds
             raise DataError(
-                f"{len(data)} bytes are not a whole snapshot ({error}); use the bytes of Snapshot.to_bytes"
+                f"{len(data)} bytes are not a whole snapshot ({shown(error)}); use the bytes of Snapshot.to_bytes"
             ) from error
+        return cls(identity, slots, arrays)
 
     def require(self, identity: dict[str, Any], num_envs: int) -> None:
         """Raise `ContractError` unless this is a moment of ``num_envs`` environments of that identity."""

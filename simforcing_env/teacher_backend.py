@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from simforcing_env.backend import Frames, Start
 from teachers.registry import teacher_module
 from teachers.teacher import Teacher, TeacherObservation
 from world_model.canvas import canvas_shape, join
-from world_model.errors import InputError
+from world_model.errors import DataError, InputError, SimforcingError
 
 
 class TeacherBackend:
@@ -29,7 +30,8 @@ class TeacherBackend:
     ) -> None:
         self.teachers, self.starts, self.every_frame = list(teachers), starts, every_frame
         self.contract = self.teachers[0].contract
-        self._label_names = [n for n in self.teachers[0].label_names if n not in ("reward", "success")]
+        self._started = False  # whether every teacher has a state
+        self.label_names = [n for n in self.teachers[0].label_names if n not in ("reward", "success")]
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -45,9 +47,10 @@ class TeacherBackend:
             if start.frame is not None:
                 raise InputError("reset got option 'image' but a true simulator cannot start from one; use 'start'")
         frames = self._empty(len(rows), 1)
-        for index, (row, start) in enumerate(zip(rows, starts, strict=True)):
-            seen = self.teachers[row].reset(start.name)
-            self._record(frames, (index, 0), seen, self.teachers[row].labels())
+        with self._whole_or_not():
+            for index, (row, start) in enumerate(zip(rows, starts, strict=True)):
+                seen = self.teachers[row].reset(start.name)
+                self._record(frames, (index, 0), seen, self.teachers[row].labels())
         return frames
 
     def advance(self, rows: NDArray[np.intp], actions: NDArray[np.float32]) -> Frames:
@@ -64,13 +67,36 @@ class TeacherBackend:
         return frames
 
     def branch(self, row: int, count: int, share_noise: bool) -> TeacherBackend:
-        return TeacherBackend(self.teachers[row].branch(count), self.starts, self.every_frame)
+        copies = TeacherBackend(self.teachers[row].branch(count), self.starts, self.every_frame)
+        copies._started = True
+        return copies
 
     def save(self) -> dict[str, NDArray[Any]]:
         saved = enumerate(teacher.snapshot() for teacher in self.teachers)
         return {f"{row}/{name}": np.asarray(array) for row, snapshot in saved for name, array in snapshot.items()}
 
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def load(self, arrays: Mapping[str, NDArray[Any]], count: int) -> None:
+        try:
+            with self._whole_or_not():
+                self._restore(arrays)
+        except SimforcingError:
+            raise
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            raise DataError(f"the saved state of a true simulator is damaged ({error}); take a new snapshot") from error
+
+    @contextmanager
+    def _whole_or_not(self) -> Iterator[None]:
+        """After an error all teachers are as they were."""
+        before = self.save() if self._started else None
+        try:
+            yield
+        except Exception:
+            if before is not None:
+                self._restore(before)
+            raise
+        self._started = True
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         for row, teacher in enumerate(self.teachers):
             prefix = f"{row}/"
             teacher.restore({n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)})
@@ -86,7 +112,7 @@ class TeacherBackend:
             rewards=np.zeros(shape),
             success=np.zeros(shape),
             uncertainty=np.zeros(shape),
-            labels={name: np.zeros(shape) for name in self._label_names},
+            labels={name: np.zeros(shape) for name in self.label_names},
         )
 
     def _record(
@@ -97,5 +123,5 @@ class TeacherBackend:
         low, high = self.contract.proprio_bounds()
         frames.proprio[at] = np.clip(seen.proprio, low, high)
         frames.rewards[at], frames.success[at] = labels["reward"], labels["success"]
-        for name in self._label_names:
+        for name in self.label_names:
             frames.labels[name][at] = labels[name]

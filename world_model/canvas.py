@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from world_model.contract import Contract
 from world_model.errors import ContractError, InputError
+from world_model.rules import array_of
 
 
 def canvas_shape(contract: Contract) -> tuple[int, int, int]:
@@ -53,9 +54,9 @@ def join(contract: Contract, images: Any) -> NDArray[np.uint8]:
         missing = [camera.name for camera in contract.cameras if camera.name not in images]
         if missing:
             raise InputError(f"images lack the cameras {missing} of {contract.name!r}; give one picture for each")
-        parts = [np.asarray(images[camera.name]) for camera in contract.cameras]
+        parts = [array_of(f"image of {c.name!r}", images[c.name]) for c in contract.cameras]
     elif len(contract.cameras) == 1:
-        parts = [np.asarray(images)]
+        parts = [array_of("images", images)]
     else:
         names = [camera.name for camera in contract.cameras]
         raise InputError(f"{contract.name!r} has the cameras {names}; give a mapping from name to picture")

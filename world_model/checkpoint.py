@@ -178,7 +178,7 @@ def load_state(module: nn.Module, tensors: Mapping[str, Tensor], file: Path | st
     """Copy tensors into a module, each cast to the module's own dtype; nothing is skipped.
 
     Raises:
-        DataError: a key is missing, unexpected or of another shape (named with the file).
+        DataError: a key is missing, unexpected, of another shape or not finite (named with the file).
     """
     own = module.state_dict()
     for title, keys in (("lacks", own.keys() - tensors.keys()), ("has the unexpected", tensors.keys() - own.keys())):
@@ -194,6 +194,8 @@ def load_state(module: nn.Module, tensors: Mapping[str, Tensor], file: Path | st
                 f"{file} has {key!r} of shape {tuple(value.shape)} but {type(module).__name__} takes "
                 f"{tuple(own[key].shape)}; use the weights with the config they were saved with"
             )
+        if not torch.isfinite(value).all():
+            raise DataError(f"{file} has NaN or infinite numbers in {key!r}; its training has failed, use another")
     module.load_state_dict(dict(tensors), strict=True)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -16,11 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_model.errors import ContractError, InputError
+from world_model.rules import Number, Rule, Whole, array_of, follow_all
 
 Orientation = Literal["upright", "flipped"]
 ActionKind = Literal["absolute", "relative"]
 GripperPolarity = Literal["none", "plus_closes", "plus_opens"]
 NormalizerKind = Literal["bounds", "quantiles"]
+RATES: Mapping[str, Rule] = {"control_hz": Number(0.001, 1e6), "actions_per_frame": Whole(1, 10_000)}
+PIXELS = Whole(1, 8192)
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,15 @@ class Contract:
     version: int = 1
 
     def __post_init__(self) -> None:
+        follow_all(RATES, vars(self))
+        for camera in self.cameras:
+            follow_all({"height": PIXELS, "width": PIXELS}, vars(camera))
+        for dim in (*self.actions, *self.proprio):
+            if not -np.inf < dim.low < dim.high < np.inf:
+                raise ContractError(
+                    f"contract {self.name!r} has {dim.name!r} from {dim.low} to {dim.high}; "
+                    "the bounds must be finite and the low one below the high one"
+                )
         for group in ("action", "proprio"):
             dims = self.actions if group == "action" else self.proprio
             low = np.array(getattr(self.normalizer, f"{group}_low"))
@@ -132,16 +145,15 @@ class Contract:
         """Return ``(..., A)`` actions as float32.
 
         Raises:
-            InputError: wrong number of axes or dimensions, NaN or infinity, or out of bounds.
+            InputError: not numbers, wrong number of axes or dimensions, NaN or infinity, or out of bounds.
         """
-        array = np.asarray(actions)
+        array = array_of("actions", actions)
         if array.ndim != ndim or array.shape[-1] != self.action_dim:
             wanted = "(" + ", ".join(["..."] * (ndim - 1)) + f"{', ' if ndim > 1 else ''}{self.action_dim})"
             raise InputError(
                 f"actions have shape {array.shape} but {self.name} takes {wanted} with the last axis "
                 f"{[d.name for d in self.actions]}; reshape the array"
             )
-        array = array.astype(np.float32)
         if not np.isfinite(array).all():
             raise InputError(
                 f"actions hold {int((~np.isfinite(array)).sum())} NaN or infinite values; send finite numbers"
@@ -155,7 +167,7 @@ class Contract:
                 f"action {dim.name!r} is {array[index]:g} {dim.unit} at index {index}, outside "
                 f"[{dim.low:g}, {dim.high:g}]; clip it or rescale your policy's output"
             )
-        return np.clip(array, low, high)
+        return np.clip(array, low, high).astype(np.float32)
 
     def to_json(self, indent: int | None = 2) -> str:
         return json.dumps(dataclasses.asdict(self), indent=indent, sort_keys=True)

@@ -11,7 +11,7 @@ import types
 from collections.abc import Mapping
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from world_model.errors import DataError
+from world_model.errors import DataError, InputError
 
 Registry = Mapping[str, tuple[type[Any], type[Any]]]
 
@@ -68,7 +68,11 @@ def _dataclass(cls: type[Any], values: Mapping[str, Any], where: str) -> Any:
         problem = f"an unknown field {unknown[0]!r}" if unknown else f"no field {missing[0]!r}"
         raise DataError(f"{where} has {problem}; its fields are {', '.join(known)}")
     hints = get_type_hints(cls)
-    return cls(**{k: _value(hints[k], v, f"{where}, field {k!r}") for k, v in values.items()})
+    typed = {k: _value(hints[k], v, f"{where}, field {k!r}") for k, v in values.items()}
+    try:
+        return cls(**typed)
+    except InputError as error:
+        raise DataError(f"{where}: {error}") from error
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:

@@ -5,7 +5,7 @@ Every generated frame is decoded, rounded to 8 bits and encoded again before it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -14,12 +14,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from world_model.canvas import canvas_shape
 from world_model.contract import Contract
 from world_model.errors import InputError
 from world_model.interface import Codec, History, Sampler, WorldModel, to_uint8
 from world_model.noise import frame_noise
 from world_model.rollout_state import RolloutState
+from world_model.rules import Whole, array_of, follow
 from world_model.runtime import Runtime
+
+HISTORY = Whole(1, 256)
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Rollout:
     """Turns actions into frames, for any number of episodes at once.
 
     Args:
-        history: how many clean frames the model sees (a run-time choice).
+        history: how many clean frames the model sees, at most 256 (a run-time choice).
         max_frames: longest piece given at once to a model that takes whole chunks.
     """
 
@@ -52,10 +56,8 @@ class Rollout:
         max_frames: int = 16,
         runtime: Runtime | None = None,
     ) -> None:
-        if history < 1:
-            raise InputError(f"history is {history} frames but a generation needs at least 1; raise it")
         self.model, self.codec, self.contract, self.sampler = model, codec, contract, sampler
-        self.history = history
+        self.history = follow(HISTORY, "history", history)
         self.memory_dim = int(getattr(model, "memory_dim", 0))
         self.piece = 1 if model.frames_per_call == 1 else max_frames
         self.runtime = runtime or Runtime()
@@ -79,7 +81,7 @@ class Rollout:
         Raises:
             InputError: wrong shape or type, NaN, or actions missing.
         """
-        frames, proprio = np.asarray(frames), np.asarray(proprio)
+        frames, proprio = array_of("start frames", frames), array_of("start proprio", proprio)
         if frames.ndim == 4:
             frames, proprio = frames[:, None], proprio[:, None]
         batch, length = self._check_start(frames, proprio, seeds)
@@ -105,6 +107,15 @@ class Rollout:
         )
         indices = torch.full((batch,), length - 1, dtype=torch.int64)
         return RolloutState(history, torch.from_numpy(np.array(seeds, np.int64)), indices)
+
+    def load(self, arrays: Mapping[str, NDArray[Any]], count: int) -> RolloutState:
+        """The state of ``count`` episodes whose `RolloutState.to_arrays` gave ``arrays``.
+
+        Raises:
+            DataError: damaged, or of another form than the states that begin here.
+        """
+        blank = np.zeros((1, *canvas_shape(self.contract)), np.uint8), np.zeros((1, self.contract.proprio_dim))
+        return RolloutState.from_arrays(arrays, self.start(*blank, np.zeros(1, np.int64)), count)
 
     def _check_start(self, frames: NDArray[Any], proprio: NDArray[Any], seeds: NDArray[Any]) -> tuple[int, int]:
         if frames.dtype != np.uint8 or frames.ndim != 5 or frames.shape[-1] != 3:

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from world_model.errors import DataError
 from world_model.interface import History
 from world_model.noise import branch_seeds
+from world_model.rules import check_saved
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,14 @@ class RolloutState:
         return {name: tensor.cpu().numpy().copy() for name, tensor in tensors.items()}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], device: torch.device | str = "cpu") -> RolloutState:
-        """Inverse of `to_arrays`; raises `DataError` for a missing array."""
-        names = [*(f.name for f in fields(History)), "seeds", "frames"]
-        missing = [name for name in names if name not in arrays]
-        if missing:
-            raise DataError(f"saved rollout state lacks {missing}; write it with RolloutState.to_arrays")
-        values = {name: torch.from_numpy(np.array(arrays[name])) for name in names}
-        seeds, frames = values.pop("seeds"), values.pop("frames")
-        return cls(History(**values).map(lambda t: t.to(device)), seeds, frames)
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], like: RolloutState, count: int) -> RolloutState:
+        """Inverse of `to_arrays`; the arrays must have the form of ``like``'s, for ``count`` episodes.
+
+        Raises:
+            DataError: an array is missing, or is not what `to_arrays` would have given.
+        """
+        right = like.to_arrays()
+        check_saved(arrays, right, count, nan=("memory",))
+        tensors = {name: torch.from_numpy(np.array(arrays[name])) for name in right}
+        seeds, frames = tensors.pop("seeds"), tensors.pop("frames")
+        return cls(History(**tensors).map(lambda t: t.to(like.history.latents.device)), seeds, frames)

@@ -13,9 +13,11 @@ import torch
 from torch import nn
 
 from world_model.errors import InputError
+from world_model.rules import Choice, Is, follow
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Module = TypeVar("Module", bound=nn.Module)
+DEVICE = Is((str, torch.device), str, "auto, cpu, cuda or another torch device")
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,8 @@ class Runtime:
         Raises:
             InputError: an unknown precision, or a device that is not there.
         """
-        if precision not in get_args(Precision):
-            raise InputError(f"precision is {precision!r} but must be one of {', '.join(get_args(Precision))}")
-        where = resolve_device(device)
+        follow(Choice(get_args(Precision)), "precision", precision)
+        where = resolve_device(follow(DEVICE, "device", device))
         if precision == "auto":
             precision = "bfloat16" if has_bfloat16(where) else "float32"
         return cls(where, precision, rows)

@@ -13,6 +13,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from world_model.errors import InputError
+from world_model.rules import Is, array_of, follow, shown
+from world_model.runtime import DEVICE, resolve_device
+
+OBSERVATION = Is((dict,), dict, "a dict of arrays")
+
 
 class LeRobotPolicy(Protocol):
     """The two calls that evaluation makes."""
@@ -25,11 +31,17 @@ class LeRobotPolicy(Protocol):
 
 
 def policy_batch(observation: dict[str, NDArray[Any]], device: str = "cpu") -> dict[str, Tensor]:
-    """A vector environment's observation as LeRobot's policies take it."""
+    """A vector environment's observation as LeRobot's policies take it.
+
+    Raises:
+        InputError: no dict of arrays, or a device that is not there.
+    """
+    device = resolve_device(follow(DEVICE, "device", device))
     batch = {}
-    for key, value in observation.items():
-        tensor = torch.from_numpy(value).to(device)
-        batch[key] = tensor.movedim(-1, -3).float() / 255 if value.dtype == np.uint8 else tensor.float()
+    for key, value in follow(OBSERVATION, "observation", observation).items():
+        array = array_of(f"observation {key!r}", value)
+        tensor = torch.from_numpy(array).to(device)
+        batch[key] = tensor.movedim(-1, -3).float() / 255 if array.dtype == np.uint8 else tensor.float()
     return batch
 
 
@@ -37,7 +49,13 @@ def policy_batch(observation: dict[str, NDArray[Any]], device: str = "cpu") -> d
 def select_action(
     policy: LeRobotPolicy, observation: dict[str, NDArray[Any]], device: str = "cpu"
 ) -> NDArray[np.float32]:
-    """Actions ``(K, A)`` of a policy, in the units that it was trained in."""
+    """Actions ``(K, A)`` of a policy, in the units that it was trained in.
+
+    Raises:
+        InputError: as `policy_batch`, or the policy answers with something else.
+    """
     chosen = policy.select_action(policy_batch(observation, device))
+    if not isinstance(chosen, Tensor):
+        raise InputError(f"the policy's select_action gave {shown(chosen)} but must give a tensor of actions (K, A)")
     actions: NDArray[np.float32] = chosen.float().cpu().numpy()
     return actions

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from simforcing_env.infos import take
 from world_model.errors import InputError
 from world_model.extras import require
+from world_model.rules import Is, OrNone, Several, Whole, follow, shown
 
 require("stable_baselines3", "rl")
 
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv  # noqa: E402 (after the check of the extra)
 
+OPTIONS = Is((dict,), dict, "a dict")
 Indices = int | Iterable[int] | None
 
 
@@ -27,10 +29,13 @@ class Sb3VecEnv(VecEnv):
         env: a vector environment in SAME_STEP mode, also a wrapped one (`gymnasium.wrappers.vector.RescaleAction`).
 
     Raises:
-        InputError: another auto-reset mode; SB3 expects the observation after a reset in the step that ended.
+        InputError: no vector environment, or another auto-reset mode; SB3 expects the observation after a reset in the
+            step that ended.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        if not isinstance(env, VectorEnv):
+            raise InputError(f"env is {shown(env)} but must be a vector environment; make it with gymnasium.make_vec")
         mode = env.metadata.get("autoreset_mode")
         if mode is not AutoresetMode.SAME_STEP:
             raise InputError(
@@ -41,9 +46,17 @@ class Sb3VecEnv(VecEnv):
         self._actions: NDArray[Any] | None = None
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
 
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seeds of the next `reset`: ``seed + i`` for environment i.
+
+        Raises:
+            InputError: no whole number in [0, 2^63).
+        """
+        return super().seed(follow(OrNone(Whole(0, 2**63 - 1)), "seed", seed))
+
     def reset(self) -> Any:
         """First observations; uses and forgets what `seed` and `set_options` left."""
-        observation, infos = self.env.reset(seed=self._seeds, options=_merged(self._options))  # type: ignore[arg-type]
+        observation, infos = self.env.reset(seed=self._seeds, options=self._merged_options())  # type: ignore[arg-type]
         self.reset_infos = [take(infos, index) for index in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
@@ -91,15 +104,10 @@ class Sb3VecEnv(VecEnv):
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
         return [False for _ in self._get_indices(indices)]
 
-
-def _merged(options: list[dict[str, Any]]) -> dict[str, Any]:
-    """SB3's options of each environment as one dict of lists and stacked arrays."""
-    keys = set(options[0])
-    if any(set(each) != keys for each in options):
-        raise InputError(
-            f"reset options name {sorted(set().union(*options))} for some environments only; give all alike"
-        )
-    return {
-        key: [each[key] for each in options] if key == "start" else np.stack([each[key] for each in options])
-        for key in keys
-    }
+    def _merged_options(self) -> dict[str, list[Any]]:
+        """SB3's options of each environment as one dict of lists."""
+        options = follow(Several(OPTIONS, self.num_envs), "reset options", self._options)
+        names = set().union(*options)
+        if any(set(each) != names for each in options):
+            raise InputError(f"reset options name {shown(names)} for some environments only; give all alike")
+        return {name: [each[name] for each in options] for name in names}

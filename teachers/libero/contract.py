@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from world_model.contract import Camera, Contract, Dimension, Normalizer
 from world_model.errors import InputError
+from world_model.rules import TEXT, Number, Several, Whole, follow
 
 CONTROL_HZ = 20.0
 FRAME_HZ = 5.0
@@ -41,11 +42,12 @@ def arm_contract(
     Raises:
         InputError: unknown cameras, a size below 1, or a rate that does not divide the rate of control.
     """
+    size = follow(Whole(1, 2048), "size", size)
+    frame_hz = follow(Number(0, CONTROL_HZ), "frame_hz", frame_hz)
+    cameras = follow(Several(TEXT, least=0), "cameras", cameras)
     unknown = [camera for camera in cameras if camera not in CAMERAS]
     if unknown or not cameras or len(set(cameras)) < len(cameras):
         raise InputError(f"cameras are {list(cameras)} but must be one or more of {', '.join(CAMERAS)}, each once")
-    if size < 1:
-        raise InputError(f"size is {size} but frames need at least 1 pixel; 128 and 256 are usual")
     per_frame = CONTROL_HZ / frame_hz if frame_hz > 0 else 0.0
     if per_frame < 1 or not per_frame.is_integer():
         raise InputError(f"frame_hz is {frame_hz:g} but must divide the {CONTROL_HZ:g} Hz of control, such as 5 or 10")

@@ -13,6 +13,7 @@ from teachers.libero.lowpoly import low_poly
 from teachers.libero.renderer import Renderer
 from teachers.libero.simulator import robosuite, seeded
 from world_model.errors import InputError
+from world_model.rules import Choice, follow
 
 Look = Literal["stock", "fast"]
 Saved = Mapping[str, NDArray[Any]]
@@ -190,5 +191,4 @@ def check_look(look: str) -> None:
     Raises:
         InputError: it is neither "stock" nor "fast".
     """
-    if look not in get_args(Look):
-        raise InputError(f"look is {look!r} but must be one of {', '.join(get_args(Look))}")
+    follow(Choice(get_args(Look)), "look", look)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from teachers.pusht.contract import pusht_contract
+from teachers.pusht.contract import ARENA, pusht_contract
 from teachers.pusht.demonstrations import demonstrations
 from teachers.pusht.physics import Pose, PushTState
 from teachers.pusht.scoring import LABELS, score
 from teachers.pusht.starts import near_goal, parse_start
 from teachers.teacher import Snapshot, TeacherObservation, TeacherStep
 from world_model.errors import InputError
+from world_model.rules import PATH, Number, OrNone, Rule, Several, Whole
 
 STATE_NAMES = ("block_x", "block_y", "block_angle", "agent_vx", "agent_vy", "goal_x", "goal_y", "goal_angle")
 
@@ -47,6 +49,14 @@ class TableConfig(Protocol):
 
     @property
     def demonstrations(self) -> Path | None: ...
+
+
+TABLE: Mapping[str, Rule] = {
+    "size": Whole(8, 512),
+    "goal": Several(Number(-ARENA, 2 * ARENA), 3),
+    "demonstrations": OrNone(PATH),
+}
+"""What these settings may be; a goal may lie beside the table."""
 
 
 class TableTeacher(ABC):

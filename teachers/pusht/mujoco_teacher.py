@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teachers.libero.renderer import Renderer
-from teachers.pusht.base import TableTeacher
+from teachers.pusht.base import TABLE, TableTeacher
 from teachers.pusht.mujoco_world import NUMBERS, MujocoWorld, TablePhysics
 from teachers.pusht.physics import STOCK_GOAL
 from teachers.teacher import Snapshot
 from world_model.errors import InputError
+from world_model.rules import settle
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,9 @@ class MujocoPushTConfig:
     """Push-T zarr folder for the "human-" starts; by default looked for in the shared data."""
     physics: TablePhysics = field(default_factory=TablePhysics)
     """How the block answers to pushes."""
+
+    def __post_init__(self) -> None:
+        settle(self, TABLE)
 
 
 class MujocoPushTTeacher(TableTeacher):

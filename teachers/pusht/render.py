@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from teachers.pusht.contract import ARENA
 from teachers.pusht.physics import Pose, PushTWorld
 from teachers.pusht.scoring import outline
-from world_model.errors import InputError
+from world_model.rules import Choice, follow
 
 Look = Literal["area", "stock"]
 SIDE = int(ARENA)
@@ -28,8 +28,7 @@ class Renderer:
     """
 
     def __init__(self, goal: Pose, look: Look = "area") -> None:
-        if look not in get_args(Look):
-            raise InputError(f"look {look!r} is not one of {list(get_args(Look))}; choose one of them")
+        follow(Choice(get_args(Look)), "look", look)
         self._interpolation = cv2.INTER_AREA if look == "area" else cv2.INTER_LINEAR
         self._canvas = np.empty((SIDE, SIDE, 4), np.uint8)  # pygame's antialiased lines need 32 bits
         self._surface = pygame.image.frombuffer(self._canvas.data, (SIDE, SIDE), "RGBX")  # shares memory

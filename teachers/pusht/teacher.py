@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from teachers.pusht.base import TableTeacher
+from teachers.pusht.base import TABLE, TableTeacher
 from teachers.pusht.physics import STOCK_GOAL, PushTState, PushTWorld
 from teachers.pusht.render import Look, Renderer
 from teachers.teacher import Snapshot
 from world_model.errors import DataError
+from world_model.rules import Choice, settle
 
 
 @dataclass(frozen=True)
@@ -20,13 +22,16 @@ class PushTConfig:
     """How a Push-T teacher looks and where its goal lies."""
 
     size: int = 64
-    """Height and width of the frames in pixels."""
+    """Height and width of the frames in pixels, 8 to 512."""
     look: Look = "area"
     """"area" is antialiased; "stock" is gym-pusht's own flickering picture."""
     goal: tuple[float, float, float] = STOCK_GOAL
     """Goal pose: px, px, radians."""
     demonstrations: Path | None = None
     """Push-T zarr folder for the "human-" starts; by default looked for in the shared data."""
+
+    def __post_init__(self) -> None:
+        settle(self, {**TABLE, "look": Choice(get_args(Look))})
 
 
 class PushTTeacher(TableTeacher):
@@ -67,7 +72,9 @@ class PushTTeacher(TableTeacher):
         self._check_kind(snapshot)
         seed = int(snapshot["start_seed"])
         start = seed if seed >= 0 else PushTState(*map(float, snapshot["start_state"]))
-        actions, done = list(snapshot["actions"]), len(self._actions)
+        if not np.isfinite(start).all():
+            raise DataError(f"snapshot starts at {start}, which is not finite; it is damaged, take a new one")
+        actions, done = list(self.contract.check_actions(snapshot["actions"], 2)), len(self._actions)
         if start != self._start or not np.array_equal(actions[:done], self._actions):
             self._begin(start)
             done = 0

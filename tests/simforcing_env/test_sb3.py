@@ -116,3 +116,33 @@ def test_ppo_learns_from_chunks(make_vector):
     agent.learn(64)
     assert any((a != b).any() for a, b in zip(before, agent.policy.parameters(), strict=True))
     assert len(agent.ep_info_buffer) > 0
+
+
+@pytest.mark.parametrize("value", [None, 5, "PushT", gym.Env()])
+def test_only_vector_environments(value):
+    with pytest.raises(InputError, match="must be a vector environment"):
+        Sb3VecEnv(value)
+
+
+@pytest.mark.parametrize("seed", ["3", 1.5, -1, True])
+def test_bad_seeds(make_sb3, seed):
+    with pytest.raises(InputError, match="seed is"):
+        make_sb3().seed(seed)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "left",
+        [{"start": "left"}],
+        [None, None],
+        [{"start": "left"}, {"start": 5}],
+        [{"image": np.zeros((16, 16, 3), np.uint8), "proprio": [0, 0]}, {"image": np.zeros(3), "proprio": [0, 0]}],
+        {"image": np.zeros((16, 16, 3), np.uint8), "proprio": "far"},
+    ],
+)
+def test_bad_reset_options(make_sb3, options):
+    env = make_sb3()
+    env.set_options(options)
+    with pytest.raises(InputError, match=r"reset option|image"):
+        env.reset()

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-import simforcing_env  # noqa: F401 (registers the ids)
+import simforcing_env
 from simforcing_env.registration import WEIGHTS
 from teachers.pusht.teacher import PushTTeacher
 
 ID, TEACHER = "SimForcing/PushT-v0", "SimForcing/PushT-Teacher-v0"
 
-pytestmark = pytest.mark.skipif(
-    not (WEIGHTS / "pusht-nano").is_dir(), reason="the checkpoint pusht-nano is not packaged in this tree"
-)
+
+def test_the_weights_are_in_the_package():
+    for world in simforcing_env.WORLDS:
+        assert (WEIGHTS / world.checkpoint / "model.safetensors").is_file()
+    assert (WEIGHTS / "pusht-reader" / "model.safetensors").is_file()
 
 
 def pushes(num_envs, n, starts, seed=0):

@@ -67,7 +67,7 @@ def test_saved_and_restored_midway_equals_straight_on(split: int) -> None:
     world, moves = rollout(), actions()
     _, whole = world.advance(begin(world), moves)
     part, first = world.advance(begin(world), moves[:, :split])
-    copy = RolloutState.from_arrays(part.to_arrays())
+    copy = world.load(part.to_arrays(), 3)
     _, second = world.advance(copy, moves[:, split:])
     assert np.array_equal(np.concatenate([first.frames, second.frames], 1), whole.frames)
 

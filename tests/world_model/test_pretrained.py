@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import random
 import signal
@@ -23,6 +24,7 @@ from world_model.checkpoint import (
     MANIFEST,
     open_folder,
     read_json,
+    read_tensors,
     sha256,
     write_json,
     write_tensors,
@@ -259,6 +261,30 @@ def _replace(name: str, content: bytes) -> Any:
     return replace
 
 
+def _spoil(name: str, value: float) -> Any:
+    """Overwrite the last number of every tensor of floats."""
+
+    def spoil(folder: Path) -> None:
+        tensors, metadata = read_tensors(folder / name)
+        for tensor in tensors.values():
+            if tensor.is_floating_point():
+                tensor.view(-1)[-1] = value
+        write_tensors(folder / name, tensors, metadata)
+        _remanifest(folder)
+
+    return spoil
+
+
+def _bounds(low: object) -> Any:
+    def change(folder: Path) -> None:
+        contract = read_json(folder / "contract.json")
+        contract["actions"][0]["low"] = low
+        write_json(folder / "contract.json", contract)
+        _remanifest(folder)
+
+    return change
+
+
 DAMAGE = {
     "unknown kind": (_edit("config.json", model={"kind": "robot"}), r"config\.json has kind 'robot'.*test_net"),
     "unknown sampler": (_edit("config.json", sampler={"kind": "magic"}), r"kind 'magic'.*renoise"),
@@ -266,7 +292,15 @@ DAMAGE = {
         _edit("config.json", model={"kind": "test_net", "width": 7}),
         r"model\.safetensors has 'layer\.(weight|bias)' of shape \(6",
     ),
-    "no history": (_edit("config.json", history=None), r"config\.json has no int 'history'"),
+    "no history": (_edit("config.json", history=None), r"config\.json: history is None but must be a whole number"),
+    "endless history": (_edit("config.json", history=10**6), r"config\.json: history is 1000000 but must be"),
+    "no steps": (_edit("config.json", sampler={"kind": "euler", "steps": 0}), r"kind 'euler': steps is 0 but must be"),
+    "unknown field": (_edit("config.json", modle={}), r"config\.json: field 'modle' is unknown; the fields are model"),
+    "weights that are no numbers": (_spoil("model.safetensors", torch.nan), r"model\.safetensors has NaN or infinite"),
+    "endless codec": (_spoil("codec/model.safetensors", torch.inf), r"codec/model\.safetensors has NaN or infinite"),
+    "starts nowhere": (_spoil("starts.safetensors", torch.nan), r"starts in .* have NaN or infinite proprio"),
+    "bounds that are none": (_bounds(math.nan), r"contract\.json does not hold a contract \(contract 'tiny' has"),
+    "bounds of words": (_bounds("low"), r"contract\.json does not hold a contract"),
     "no model": (_remove("model.safetensors"), r"has no model\.safetensors; it holds"),
     "no codec": (_remove("codec/config.json"), r"has no codec/config\.json"),
     "no contract": (_remove("contract.json"), r"has no contract\.json"),

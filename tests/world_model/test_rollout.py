@@ -9,7 +9,6 @@ from world_model.diffusion import RenoiseConfig, RenoiseSampler
 from world_model.errors import DataError, InputError
 from world_model.interface import Denoised
 from world_model.rollout import Rollout
-from world_model.rollout_state import RolloutState
 from world_model.runtime import Runtime, has_bfloat16
 
 
@@ -182,11 +181,18 @@ def test_arrays_round_trip():
     frames, proprio, actions = inputs(2, 2)
     state, _ = rollout.advance(rollout.start(frames, proprio, np.array([1, 2])), actions)
     arrays = state.to_arrays()
-    again = RolloutState.from_arrays(arrays)
+    again = rollout.load(arrays, 2)
     np.testing.assert_array_equal(rollout.advance(again, actions)[1].frames, rollout.advance(state, actions)[1].frames)
-    del arrays["seeds"]
-    with pytest.raises(DataError, match="seeds"):
-        RolloutState.from_arrays(arrays)
+    for name, damaged in (
+        ("seeds", None),
+        ("latents", arrays["latents"][:, :1]),
+        ("latents", np.full_like(arrays["latents"], np.nan)),
+        ("frames", arrays["frames"].astype(np.float64)),
+        ("proprio", arrays["proprio"][:1]),
+        ("seeds", -arrays["seeds"]),
+    ):
+        with pytest.raises(DataError, match=f"saved (state lacks )?'{name}'"):
+            rollout.load({n: a for n, a in (arrays | {name: damaged}).items() if a is not None}, 2)
 
 
 def test_auto_chooses_what_the_device_has():

@@ -11,6 +11,9 @@ from torch import Tensor
 
 from world_model.diffusion.flow import add_noise, level_grid
 from world_model.interface import Denoised, History, WorldModel
+from world_model.rules import Number, Several, Whole, follow, settle
+
+STEPS = Whole(1, 1000)
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,9 @@ class EulerConfig:
 
     steps: int = 2
     shift: float = 1.0
+
+    def __post_init__(self) -> None:
+        settle(self, {"steps": STEPS})
 
 
 class EulerSampler:
@@ -29,7 +35,7 @@ class EulerSampler:
         self.steps = config.steps
 
     def with_steps(self, steps: int) -> EulerSampler:
-        """The same sampler with another number of steps."""
+        """The same sampler with another number of steps, in the range of `STEPS`."""
         return EulerSampler(replace(self.config, steps=steps))
 
     def sample(self, model: WorldModel, history: History, actions: Tensor, noise: Callable[[int], Tensor]) -> Denoised:
@@ -51,6 +57,9 @@ class RenoiseConfig:
 
     levels: tuple[float, ...] = (0.3,)
 
+    def __post_init__(self) -> None:
+        settle(self, {"levels": Several(Number(0, 1), least=0)})
+
 
 class RenoiseSampler:
     """Stochastic multi-step sampler; step k > 0 starts from fresh noise k at ``levels[k - 1]``."""
@@ -60,7 +69,8 @@ class RenoiseSampler:
         self.steps = 1 + len(config.levels)
 
     def with_steps(self, steps: int) -> RenoiseSampler:
-        """The same sampler with another number of steps: levels fall evenly from its highest towards 0."""
+        """The same sampler with another number of `STEPS`: levels fall evenly from its highest towards 0."""
+        steps = follow(STEPS, "sampler_steps", steps)
         highest = max(self.config.levels, default=RenoiseConfig.levels[0])
         return RenoiseSampler(RenoiseConfig(tuple(highest * (1 - k / (steps - 1)) for k in range(steps - 1))))
 

@@ -21,12 +21,16 @@ from world_model.checkpoint import (
 )
 from world_model.codecs import CodecModule, read_codec, write_codec
 from world_model.contract import Contract
-from world_model.errors import ContractError, DataError
+from world_model.errors import ContractError, DataError, InputError
 from world_model.pretrained.starts import Starts
+from world_model.rollout import HISTORY
+from world_model.rules import Is, Rule, follow_all, refuse_unknown
 
 Weights = Literal["model", "ema"]
 STARTS = "starts.safetensors"
-_FIELDS = {"model": dict, "sampler": dict, "history": int, "recipe": dict}
+OBJECT = Is((dict,), dict, "an object")
+FIELDS: Mapping[str, Rule] = {"model": OBJECT, "sampler": OBJECT, "history": HISTORY, "recipe": OBJECT}
+"""Of ``config.json``."""
 
 
 def write_model(folder: Path, model: nn.Module, dtype: torch.dtype | None, ema: Mapping[str, Tensor] | None) -> None:
@@ -81,9 +85,11 @@ def read_parts(path: Path, weights: Weights, expected: Contract | None) -> dict[
     """
     folder = open_folder(path)
     config = folder.json("config.json")
-    for name, kind in _FIELDS.items():
-        if not isinstance(config.get(name), kind):
-            raise DataError(f"{folder.path / 'config.json'} has no {kind.__name__} {name!r}; copy the checkpoint again")
+    try:
+        refuse_unknown(config, FIELDS, "field")
+        config = follow_all(FIELDS, config)
+    except InputError as error:
+        raise DataError(f"{folder.path / 'config.json'}: {error}") from error
     contract = _contract(folder)
     if expected is not None:
         expected.require_same(contract, "this environment", f"checkpoint {folder.path}")

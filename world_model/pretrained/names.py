@@ -8,7 +8,9 @@ from typing import Any
 
 from world_model.atomic import recover
 from world_model.errors import DataError
+from world_model.rules import Is, follow
 
+CHECKPOINT = Is((str, Path), lambda name: name, "a folder, a packaged name, a hub id or a loaded simulator")
 _FOLDERS: list[Path] = []
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _WANTED = ["*.json", "*.safetensors", "README.md"]  # nothing that could hold a pickle is even downloaded
@@ -31,7 +33,9 @@ def resolve(name: str | Path, **hub: Any) -> Path:
 
     Raises:
         DataError: no such folder, name or repository, or the hub cannot be reached.
+        InputError: no name.
     """
+    name = follow(CHECKPOINT, "checkpoint", name)
     if not str(name).strip():
         raise DataError("the checkpoint's name is empty; give a folder, a packaged name or a hub id")
     if str(name) in packaged_names():  # a folder of the same name in the working directory is './name'

@@ -63,6 +63,8 @@ class Starts:
                 f"starts in {where} have frames {self.frames.shape[1:]} and proprio {self.proprio.shape[1:]} but "
                 f"contract {contract.name!r} says {wanted[0]} and {wanted[1]}; record them under this contract"
             )
+        if not np.isfinite(self.proprio).all():
+            raise DataError(f"starts in {where} have NaN or infinite proprio; record them again")
 
     def save(self, path: Path) -> None:
         """Write one safetensors file; the names stand in its metadata."""

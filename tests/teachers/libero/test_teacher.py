@@ -138,7 +138,7 @@ def test_the_registry_knows_every_suite():
         (dict(suite="libero_chess"), "there is no LIBERO suite 'libero_chess'"),
         (dict(cameras=("front",)), "must be one or more of agentview, wrist"),
         (dict(cameras=()), "must be one or more of agentview, wrist"),
-        (dict(size=0), "size is 0 but frames need at least 1 pixel"),
+        (dict(size=0), "size is 0 but must be a whole number from 1 to 2048"),
         (dict(frame_hz=7), "frame_hz is 7 but must divide the 20 Hz of control"),
         (dict(look="nice"), "look is 'nice' but must be one of stock, fast"),
     ],
