@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, cast
 
+from teachers.registry import LIBERO
 from world_model.data.episode import Episode
 from world_model.data.lerobot.layout import DatasetSpec
 from world_model.errors import InputError
@@ -29,8 +31,27 @@ class Recorder(Protocol):
         """Episode ``index``: the same whenever and wherever it is asked for."""
 
 
-RECORDERS = MappingProxyType({"pusht": "teachers.pusht.recording:PushTRecorder"})
-"""Teacher to the class of its recorder, called as ``(split, seed, options)``."""
+@dataclass(frozen=True)
+class Recordable:
+    """Where a teacher's recorder is, called as ``(split, seed, options)``."""
+
+    place: str
+    """Module and name of its class."""
+    extra: str
+    episodes_per_shard: int
+    """Episodes in a file that take about half a minute at most; a kill costs at most a file per worker."""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """Options that the teacher's name settles."""
+
+
+_LIBERO = Recordable("teachers.libero.recording:LiberoRecorder", "libero", 5)
+RECORDERS = MappingProxyType(
+    {
+        "pusht": Recordable("teachers.pusht.recording:PushTRecorder", "pusht", 32),
+        "libero": _LIBERO,
+        **{suite: replace(_LIBERO, given={"suite": suite}) for suite in LIBERO},
+    }
+)
 
 
 def make_recorder(teacher: str, split: Split, seed: int, options: Mapping[str, Any]) -> Recorder:
@@ -40,7 +61,30 @@ def make_recorder(teacher: str, split: Split, seed: int, options: Mapping[str, A
         InputError: no such teacher.
         MissingExtraError: its simulator is not installed.
     """
+    found = recordable(teacher)
+    module, _, name = found.place.partition(":")
+    return cast(Recorder, getattr(require(module, found.extra), name)(split, seed, {**options, **found.given}))
+
+
+def recordable(teacher: str) -> Recordable:
+    """Where a teacher's recorder is.
+
+    Raises:
+        InputError: no such teacher.
+    """
     if teacher not in RECORDERS:
-        raise InputError(f"teacher {teacher!r} cannot be recorded; choose one of {sorted(RECORDERS)}")
-    module, _, name = RECORDERS[teacher].partition(":")
-    return cast(Recorder, getattr(require(module, teacher), name)(split, seed, options))
+        raise InputError(f"teacher {teacher!r} cannot be recorded; choose one of {', '.join(sorted(RECORDERS))}")
+    return RECORDERS[teacher]
+
+
+def options_for(teacher: str, options: Mapping[str, Any], config: type, further: tuple[str, ...]) -> dict[str, Any]:
+    """A copy of a recorder's options, which are fields of a config dataclass or ``further`` names.
+
+    Raises:
+        InputError: one that this teacher does not have.
+    """
+    known = (*(field.name for field in fields(config)), *further)
+    for name in options:
+        if name not in known:
+            raise InputError(f"{teacher} has no option {name!r}; its options are {', '.join(sorted(known))}")
+    return dict(options)

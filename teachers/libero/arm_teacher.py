@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from teachers.libero.contract import CAMERAS, proprio_of
+from teachers.libero.flat_state import unflatten
 from teachers.libero.physics import Physics
 from teachers.libero.stage import Actor, Stage
 from teachers.teacher import Snapshot, TeacherObservation, TeacherStep
@@ -67,12 +69,37 @@ class ArmTeacher:
                 f"{self.contract.name} takes {self.contract.actions_per_frame} actions per frame but {len(checked)} "
                 f"came; pass an array of shape ({self.contract.actions_per_frame}, {self.contract.action_dim})"
             )
-        world = self.world
+        return self.follow(iter(checked), render)[1]
+
+    def follow(self, actions: Iterator[NDArray[Any]], render: bool = True) -> tuple[NDArray[np.float32], TeacherStep]:
+        """As `step`, but each of the frame's actions is asked for when its turn has come, and may so look at the world.
+
+        Returns:
+            The actions as they were applied ``(a, 7)``, clipped to the contract's bounds, and the step.
+        """
+        world, low, high = self.world, *self.contract.action_bounds()
+        applied = np.empty((self.contract.actions_per_frame, self.contract.action_dim), np.float32)
         self._held = False
-        for action in checked.astype(np.float64):
-            world.step(action)
+        for row in applied:
+            row[:] = np.clip(next(actions), low, high)
+            world.step(row.astype(np.float64))
             self._held = world.success() or self._held
-        return TeacherStep(self._observe(render), self.labels())
+        return applied, TeacherStep(self._observe(render), self.labels())
+
+    def resume(self, start: str, simulation: NDArray[np.float64], render: bool = True) -> TeacherObservation:
+        """Stand at a recorded moment of an episode that began at ``start``, and go on exactly as it did.
+
+        Args:
+            simulation: a row of the data set's "simulation.state" (`teachers.libero.flat_state`).
+
+        Raises:
+            InputError: no such start, or a state of another scene.
+        """
+        self.reset(start, render=False)
+        world = self.world
+        world.restore(unflatten(np.asarray(simulation), world.snapshot()))
+        self._held = world.success()
+        return self._observe(render)
 
     def labels(self) -> dict[str, float]:
         success = float(self.world.success())

@@ -87,7 +87,7 @@ def libero(module: str) -> Any:
     Raises:
         MissingExtraError: the "libero" extra is not installed.
     """
-    if module == "envs":
+    if module.partition(".")[0] == "envs":
         robosuite()
     with private():
         return require(f"libero.libero.{module}", "libero")

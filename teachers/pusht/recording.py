@@ -15,7 +15,7 @@ from teachers.pusht.physics import PushTWorld
 from teachers.pusht.pushes import clip
 from teachers.pusht.starts import SEEDS
 from teachers.pusht.teacher import PushTConfig, PushTTeacher
-from teachers.recording import Split
+from teachers.recording import Split, options_for
 from teachers.teacher import TeacherStep
 from world_model.data.episode import Episode
 from world_model.data.lerobot.layout import DatasetSpec
@@ -48,7 +48,7 @@ class PushTRecorder:
 
     def __init__(self, split: Split, seed: int, options: Mapping[str, Any] | None = None) -> None:
         self.split, self.seed = split, seed
-        config = dict(options or {})
+        config = options_for("Push-T", options or {}, PushTConfig, ("behaviours",))
         chosen = tuple(config.pop("behaviours", ())) or tuple(RECIPES)
         self.teacher = PushTTeacher(PushTConfig(**config))
         self.spec = DatasetSpec(
