@@ -10,15 +10,15 @@ from gymnasium.vector import AutoresetMode
 
 from simforcing_env.rendering import RENDER_MODES
 from simforcing_env.spaces import KEY_STYLES, KeyStyle
-from world_model.rules import FLAG, Choice, Member, Number, OrNone, Rule, Whole, refuse_unknown, settle
+from world_model.rules import FLAG, Choice, Member, Number, Rule, Whole, or_none, refuse_unknown, settle
 
 MAX_ENVS = 65_536
 RULES: Mapping[str, Rule] = {
-    "chunk": OrNone(Whole(1, 1024)),
+    "chunk": or_none(Whole(1, 1024)),
     "success_threshold": Number(0, 1),
-    "max_episode_steps": OrNone(Whole(1, 10**9)),
+    "max_episode_steps": or_none(Whole(1, 10**9)),
     "autoreset_mode": Member(AutoresetMode),
-    "render_mode": OrNone(Choice(RENDER_MODES)),
+    "render_mode": or_none(Choice(RENDER_MODES)),
     "render_scale": Whole(1, 64),
     "frames_in_info": FLAG,
     "observation_keys": Choice(KEY_STYLES),

@@ -14,7 +14,7 @@ from world_model.contract import first_difference
 from world_model.errors import ContractError, DataError, InputError
 from world_model.rules import Is, follow_all, shown
 
-PARTS = {"identity": Is((dict,), dict, "an object"), "slots": Is((list,), list, "a list")}
+PARTS = {"identity": Is((dict,), "an object"), "slots": Is((list,), "a list")}
 _META, _ARRAY = "meta", "array/"
 
 

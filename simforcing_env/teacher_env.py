@@ -16,9 +16,11 @@ from teachers.registry import make_teacher
 from teachers.teacher import Teacher
 from world_model.errors import InputError
 from world_model.extras import require
-from world_model.rules import TEXT, OrNone, Several, field_names, follow, shown
+from world_model.rules import TEXT, Either, Several, Whole, field_names, follow, or_none, shown
 
 TeacherFactory = Callable[[], Teacher]
+TASK = Either(Whole(0, 1000), TEXT)
+TASKS = or_none(Either(TASK, Several(TASK)))
 
 
 class TeacherVectorEnv(ChunkVectorEnv):
@@ -49,7 +51,7 @@ class TeacherVectorEnv(ChunkVectorEnv):
         **options: Any,
     ) -> None:
         num_envs = follow(NUM_ENVS, "num_envs", num_envs)
-        starts = follow(OrNone(Several(TEXT)), "starts", starts)
+        starts = follow(or_none(Several(TEXT)), "starts", starts)
         own, factory = _teacher(teacher)
         config = EnvConfig.of(autoreset_mode, options, own)
         settings = {name: options[name] for name in options if name in own}
@@ -87,8 +89,10 @@ class LiberoTeacherVectorEnv(TeacherVectorEnv):
         starts: Sequence[str] | None = None,
         **options: Any,
     ) -> None:
+        tasks = follow(TASKS, "task", task)
         if starts is None:
-            chosen = [task] if isinstance(task, (int, str)) else task
+            chosen = tasks if task is None or isinstance(tasks, tuple) else (tasks,)
+            suite = follow(TEXT, "suite", suite)
             starts = require("teachers.libero.suites", "libero").starts(suite, chosen=chosen)
         super().__init__(num_envs, teacher="libero_goal", suite=suite, starts=starts, **options)
 

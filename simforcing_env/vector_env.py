@@ -17,16 +17,16 @@ from world_model.diffusion.samplers import STEPS
 from world_model.errors import ContractError
 from world_model.pretrained import LearnedSimulator, register_folder
 from world_model.rollout import HISTORY
-from world_model.rules import TEXT, Choice, OrNone, Rule, Whole, follow_all
+from world_model.rules import TEXT, Choice, Rule, Whole, follow_all, or_none
 from world_model.runtime import Precision, Runtime
 
 RULES: Mapping[str, Rule] = {
     "num_envs": NUM_ENVS,
-    "world": OrNone(TEXT),
-    "sampler_steps": OrNone(STEPS),
-    "history": OrNone(HISTORY),
+    "world": or_none(TEXT),
+    "sampler_steps": or_none(STEPS),
+    "history": or_none(HISTORY),
     "precision": Choice(get_args(Precision)),
-    "threads": OrNone(Whole(1, 1024)),
+    "threads": or_none(Whole(1, 1024)),
     "rows_per_call": Whole(0, MAX_ENVS),
 }
 

@@ -62,11 +62,11 @@ class Number:
 
 @dataclass(frozen=True)
 class Is:
-    """A value of some types, brought into one of them."""
+    """A value of some types, made ``plain``."""
 
     types: tuple[type, ...]
-    plain: Callable[[Any], Any]
     words: str
+    plain: Callable[[Any], Any] = lambda value: value
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, self.types):
@@ -77,24 +77,23 @@ class Is:
         return self.words
 
 
-FLAG = Is((bool, np.bool_), bool, "True or False")
-TEXT = Is((str,), str, "text")
-PATH = Is((str, Path), Path, "a path")
+FLAG = Is((bool, np.bool_), "True or False", bool)
+TEXT = Is((str,), "text", str)
+PATH = Is((str, Path), "a path", Path)
+NONE = Is((type(None),), "None")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some texts."""
+    """One of some values."""
 
-    options: tuple[str, ...]
+    options: tuple[Any, ...]
 
-    def __call__(self, value: Any) -> str:
-        if isinstance(value, str) and value in self.options:
-            return str(value)
-        raise ValueError
+    def __call__(self, value: Any) -> Any:
+        return self.options[self.options.index(value)]
 
     def __str__(self) -> str:
-        return f"one of {', '.join(self.options)}"
+        return f"one of {', '.join(map(str, self.options))}"
 
 
 @dataclass(frozen=True)
@@ -132,14 +131,25 @@ class Several:
 
 
 @dataclass(frozen=True)
-class OrNone:
-    rule: Rule
+class Either:
+    """The first of two rules that a value follows."""
+
+    first: Rule
+    second: Rule
 
     def __call__(self, value: Any) -> Any:
-        return None if value is None else self.rule(value)
+        try:
+            return self.first(value)
+        except ValueError:
+            return self.second(value)
 
     def __str__(self) -> str:
-        return f"{self.rule}, or None"
+        return f"{self.first}, or {self.second}"
+
+
+def or_none(rule: Rule) -> Either:
+    """The rule, or None."""
+    return Either(rule, NONE)
 
 
 def follow(rule: Rule, name: str, value: Any) -> Any:
@@ -150,8 +160,8 @@ def follow(rule: Rule, name: str, value: Any) -> Any:
     """
     try:
         return rule(value)
-    except ValueError as error:
-        raise InputError(f"{name} is {shown(value)} but must be {rule}") from error
+    except ValueError:
+        raise InputError(f"{name} is {shown(value)} but must be {rule}") from None
 
 
 def follow_all(rules: Mapping[str, Rule], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,8 +188,8 @@ def field_names(config: Any) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(config))
 
 
-def array_of(name: str, value: Any, kinds: str = "iuf") -> NDArray[Any]:
-    """``value`` as an array of real numbers, or of other NumPy ``kinds``; texts, objects and bools are none.
+def array_of(name: str, value: Any) -> NDArray[Any]:
+    """``value`` as an array of real numbers; texts, objects and bools are none.
 
     Raises:
         InputError: it is something else, or lists of uneven length.
@@ -188,7 +198,7 @@ def array_of(name: str, value: Any, kinds: str = "iuf") -> NDArray[Any]:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:  # uneven lists; tensors that need gradients or lie elsewhere
         raise InputError(f"{name} cannot be made an array ({error}); give a NumPy array of numbers") from error
-    if array.dtype.kind not in kinds:
+    if array.dtype.kind not in "iuf":
         raise InputError(f"{name} hold {array.dtype} such as {shown(value)} but must hold numbers; give a NumPy array")
     return array
 

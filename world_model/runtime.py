@@ -17,7 +17,7 @@ from world_model.rules import Choice, Is, follow
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Module = TypeVar("Module", bound=nn.Module)
-DEVICE = Is((str, torch.device), str, "auto, cpu, cuda or another torch device")
+DEVICE = Is((str, torch.device), "auto, cpu, cuda or another torch device", str)
 
 
 @dataclass(frozen=True)

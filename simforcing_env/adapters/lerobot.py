@@ -17,7 +17,7 @@ from world_model.errors import InputError
 from world_model.rules import Is, array_of, follow, shown
 from world_model.runtime import DEVICE, resolve_device
 
-OBSERVATION = Is((dict,), dict, "a dict of arrays")
+OBSERVATION = Is((dict,), "a dict of arrays")
 
 
 class LeRobotPolicy(Protocol):

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from simforcing_env.infos import take
 from world_model.errors import InputError
 from world_model.extras import require
-from world_model.rules import Is, OrNone, Several, Whole, follow, shown
+from world_model.rules import Is, Several, Whole, follow, or_none, shown
 
 require("stable_baselines3", "rl")
 
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv  # noqa: E402 (after the check of the extra)
 
-OPTIONS = Is((dict,), dict, "a dict")
+OPTIONS = Is((dict,), "a dict")
 Indices = int | Iterable[int] | None
 
 
@@ -52,7 +52,7 @@ class Sb3VecEnv(VecEnv):
         Raises:
             InputError: no whole number in [0, 2^63).
         """
-        return super().seed(follow(OrNone(Whole(0, 2**63 - 1)), "seed", seed))
+        return super().seed(follow(or_none(Whole(0, 2**63 - 1)), "seed", seed))
 
     def reset(self) -> Any:
         """First observations; uses and forgets what `seed` and `set_options` left."""

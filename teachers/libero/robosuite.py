@@ -15,6 +15,7 @@ from teachers.libero.physics import Look, Physics, check_look
 from teachers.libero.simulator import private, robosuite, seeded
 from teachers.libero.stage import Stage, stage_for
 from world_model.errors import InputError
+from world_model.rules import TEXT, follow
 
 TASKS = (
     "Lift",
@@ -77,7 +78,7 @@ class RobosuiteTeacher(ArmTeacher):
 
     def __init__(self, config: RobosuiteConfig | None = None) -> None:
         config = config or RobosuiteConfig()
-        if config.task not in TASKS:
+        if follow(TEXT, "task", config.task) not in TASKS:
             raise InputError(f"there is no robosuite task {config.task!r} here; the tasks are {', '.join(TASKS)}")
         check_look(config.look)
         super().__init__(config)

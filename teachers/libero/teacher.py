@@ -12,6 +12,7 @@ from teachers.libero.stage import Stage, stage_for
 from teachers.libero.suites import SUITES, parse_start
 from teachers.libero.world import LiberoWorld
 from world_model.errors import InputError
+from world_model.rules import TEXT, follow
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class LiberoTeacher(ArmTeacher):
 
     def __init__(self, config: LiberoConfig | None = None) -> None:
         config = config or LiberoConfig()
-        if config.suite not in SUITES:
+        if follow(TEXT, "suite", config.suite) not in SUITES:
             raise InputError(f"there is no LIBERO suite {config.suite!r}; the suites are {', '.join(SUITES)}")
         check_look(config.look)
         super().__init__(config)

@@ -17,7 +17,7 @@ from teachers.pusht.scoring import LABELS, score
 from teachers.pusht.starts import near_goal, parse_start
 from teachers.teacher import Snapshot, TeacherObservation, TeacherStep
 from world_model.errors import InputError
-from world_model.rules import PATH, Number, OrNone, Rule, Several, Whole
+from world_model.rules import PATH, Number, Rule, Several, Whole, or_none
 
 STATE_NAMES = ("block_x", "block_y", "block_angle", "agent_vx", "agent_vy", "goal_x", "goal_y", "goal_angle")
 
@@ -54,7 +54,7 @@ class TableConfig(Protocol):
 TABLE: Mapping[str, Rule] = {
     "size": Whole(8, 512),
     "goal": Several(Number(-ARENA, 2 * ARENA), 3),
-    "demonstrations": OrNone(PATH),
+    "demonstrations": or_none(PATH),
 }
 """What these settings may be; a goal may lie beside the table."""
 

@@ -57,7 +57,7 @@ def refused(name, action, kinds=SimforcingError):
     text = str(error.value)
     assert name in text
     assert "\n" not in text
-    assert len(text) < 400
+    assert len(text) < 500
 
 
 def test_learned_options():

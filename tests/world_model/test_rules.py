@@ -16,11 +16,11 @@ from world_model.rules import (
     Choice,
     Member,
     Number,
-    OrNone,
     Several,
     Whole,
     array_of,
     follow,
+    or_none,
     refuse_unknown,
     settle,
     shown,
@@ -45,8 +45,8 @@ class Colour(Enum):
         (Member(Colour), Colour.RED, Colour.RED),
         (Several(Whole(0, 9)), np.array([1, 2]), (1, 2)),
         (Several(TEXT, least=0), [], ()),
-        (OrNone(TEXT), None, None),
-        (OrNone(TEXT), "x", "x"),
+        (or_none(TEXT), None, None),
+        (or_none(TEXT), "x", "x"),
     ],
 )
 def test_values_come_back_plain(rule, value, plain):

@@ -28,7 +28,7 @@ from world_model.rules import Is, Rule, follow_all, refuse_unknown
 
 Weights = Literal["model", "ema"]
 STARTS = "starts.safetensors"
-OBJECT = Is((dict,), dict, "an object")
+OBJECT = Is((dict,), "an object")
 FIELDS: Mapping[str, Rule] = {"model": OBJECT, "sampler": OBJECT, "history": HISTORY, "recipe": OBJECT}
 """Of ``config.json``."""
 

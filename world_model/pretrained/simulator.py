@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from huggingface_hub import ModelHubMixin
@@ -14,10 +14,19 @@ from world_model.canvas import canvas_shape
 from world_model.checkpoint import writing_folder
 from world_model.contract import Contract
 from world_model.pretrained.bundle import Weights, model_config, read_parts, write_model, write_parts
-from world_model.pretrained.names import resolve
+from world_model.pretrained.names import HUB_OPTIONS, resolve
 from world_model.pretrained.starts import Starts
+from world_model.rules import PATH, Choice, Is, Rule, follow, follow_all, or_none, refuse_unknown
+from world_model.runtime import DEVICE, resolve_device
 
 UNSAVED = "unsaved"
+DTYPE = Choice((torch.float32, torch.bfloat16, torch.float16, torch.float64))
+LOADING: Mapping[str, Rule] = {
+    "device": DEVICE,
+    "dtype": DTYPE,
+    "contract": or_none(Is((Contract,), "a Contract")),
+    "weights": Choice(get_args(Weights)),
+}
 
 
 class LearnedSimulator(ModelHubMixin):
@@ -80,7 +89,11 @@ class LearnedSimulator(ModelHubMixin):
         Raises:
             DataError: not found, not reachable, damaged, or not fitting its own config.
             ContractError: the contract differs from ``contract``, with the field.
+            InputError: an argument of a wrong type, an unknown one, or a device that is not there.
         """
+        refuse_unknown(hub, (*LOADING, *HUB_OPTIONS))
+        asked = {"device": device, "dtype": dtype, "contract": contract, "weights": weights}
+        device = resolve_device(follow_all(LOADING, asked)["device"])
         parts = read_parts(resolve(name, **hub), weights, contract)
         parts["model"].to(device, dtype)
         for module in (parts["codec"], parts["heads"]):
@@ -106,7 +119,8 @@ class LearnedSimulator(ModelHubMixin):
             ema: a moving average of the model's state dict, for training checkpoints.
             _mixin: what `push_to_hub` of the mixin hands on (an own config and card arguments); not used.
         """
-        with writing_folder(Path(folder)) as temporary:
+        follow(or_none(DTYPE), "dtype", dtype)
+        with writing_folder(follow(PATH, "folder", folder)) as temporary:
             write_model(temporary, self.model, dtype, ema)
             card = self.card or self._default_card()
             write_parts(temporary, self.config, self.contract, self.codec, self.heads, self.starts, card)

@@ -74,3 +74,13 @@ def test_mistakes():
         gym.make(LIBERO, suite="libero_chess")
     with pytest.raises(InputError, match="libero_goal has no task 12; its tasks are numbered 0 to 9"):
         gym.make(LIBERO, task=12)
+    with pytest.raises(InputError, match=r"option 'sise' is unknown; the options are suite, cameras, size"):
+        gym.make(LIBERO, sise=64)
+
+
+@pytest.mark.parametrize("value", [1.5, True, b"x", 1j, {"a": 1}, object(), np.zeros((2, 2)), [], 10**30, "a"])
+@pytest.mark.parametrize("name", ["suite", "task", "cameras", "size", "frame_hz", "look", "starts", "chunk"])
+def test_wrong_values(name, value):
+    for world in (LIBERO, "SimForcing/Robosuite-Teacher-v0"):
+        with pytest.raises(InputError, match=name):
+            gym.make(world, **{name: value})
