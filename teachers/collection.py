@@ -21,7 +21,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from teachers.recording import Recorder, Split, make_recorder
 from world_model.contract import first_difference
@@ -68,13 +68,14 @@ def collect(job: Job, out: Path, workers: int, progress: Callable[[int, int], No
             the job counts those.
 
     Raises:
-        InputError: a count is not positive or missing, or another process records into ``out``.
+        InputError: a count is not positive or missing, a setting of the recorder's is bad, or ``out`` is no place to
+            write or taken by another process.
         DataError: ``out`` holds something else.
         SimforcingError: a worker died.
     """
     _check(job, workers)
+    recorder = job.recorder()  # before anything is written: it refuses bad settings
     with _alone(out):
-        recorder = job.recorder()
         count = {"frames": job.frames} if job.episodes is None else {"episodes": job.episodes}
         settings = {"teacher": job.teacher, **count, "episodes_per_shard": job.episodes_per_shard}
         _claim(out, {**settings, **recorder.describe()})
@@ -126,6 +127,10 @@ def _check(job: Job, workers: int) -> None:
     if count is None or count < 1 or workers < 1:
         unit = "frame" if job.episodes is None else "episode"
         raise InputError(f"collect needs at least 1 {unit} and 1 worker, not {count} and {workers}; raise them")
+    if job.seed < 0:
+        raise InputError(f"seed is {job.seed} but must not be negative; use a number from 0")
+    if job.split not in get_args(Split):
+        raise InputError(f"there is no split {job.split!r}; use {', '.join(get_args(Split))}")
 
 
 def staged(staging: Path, number: int) -> Path:
@@ -219,12 +224,34 @@ def _clean(staging: Path, spec: DatasetSpec, committed: int) -> None:
 
 @contextmanager
 def _alone(out: Path) -> Iterator[None]:
-    """Hold ``out`` against a second recording at the same time; the system lets go when this process ends."""
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / ".lock").open("w") as lock:
+    """Hold ``out`` against a second recording at the same time; the system lets go when this process ends.
+
+    Raises:
+        InputError: another process holds it, or no folder can be made there.
+    """
+    path = out / ".lock"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = path.open("w")
+    except OSError as error:
+        raise InputError(f"--out {out} cannot be written to ({error.strerror}); choose another folder") from error
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise InputError(f"another process records into {out}; wait for it or choose another --out") from error
-        yield
-        (out / ".lock").unlink(missing_ok=True)
+        # One that has just ended removes its file: what is locked then is a file that nobody else will ever find.
+        if not _stands_at(path, lock.fileno()):
+            raise InputError(f"another process has just recorded into {out}; run the command again")
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _stands_at(path: Path, descriptor: int) -> bool:
+    """Whether an open file is the one that has this name now."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,9 +1,12 @@
 """Recording in parallel: killed at any moment and run again it ends as if nothing had happened."""
 
+import fcntl
 import filecmp
 import itertools
+import math
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +23,7 @@ from teachers.pusht.recording import PushTRecorder
 from world_model.data.lerobot.reader import read_dataset
 from world_model.errors import DataError, InputError
 
-JOB = Job("pusht", "validation", 3, 900, {"size": 32}, episodes_per_shard=1)
+JOB = Job("pusht", "validation", 3, 2000, {"size": 32}, episodes_per_shard=1)
 CODE = f"""
 from pathlib import Path
 import sys
@@ -74,16 +77,15 @@ def test_the_data_set_is_what_the_recorder_records(whole):
 
 def test_five_kills_lose_nothing_and_change_nothing(whole, tmp_path):
     out, generator, finished = tmp_path / "data", random.Random(time.time_ns()), 0
-    total = whole_shards(whole)
-    for kill in range(5):
+    for more in (0, 2, 1, 3, 2):  # some kills come before anything new is done
         process = start(out)
-        goal = min(total - 1, finished + kill % 3)  # some kills come before anything new is done
-        deadline = time.monotonic() + 60
-        while whole_shards(out) < goal and time.monotonic() < deadline:
+        deadline = time.monotonic() + 100
+        while whole_shards(out) < finished + more and time.monotonic() < deadline:
             time.sleep(0.005)
-        time.sleep(generator.uniform(0, 0.4 if kill else 1.5))
+        time.sleep(generator.uniform(0, 0.1 if more else 1.0))
+        assert process.poll() is None, "it came to its end before it could be killed"
         process.send_signal(signal.SIGKILL)
-        process.wait()
+        assert process.wait() == -signal.SIGKILL
         assert whole_shards(out) >= finished
         finished = whole_shards(out)
         if (out / "meta" / "info.json").exists():
@@ -113,10 +115,9 @@ def test_a_killed_worker_gets_one_sentence_and_the_run_goes_on_later(whole, tmp_
     process = start(out)
     while whole_shards(out) < 1 and process.poll() is None:
         time.sleep(0.01)
-    for pid in children(process.pid):
-        if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
-            os.kill(pid, signal.SIGKILL)
-            break
+    assert process.poll() is None
+    workers = [c for c in children(process.pid) if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()]
+    os.kill(workers[0], signal.SIGKILL)
     _, message = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "run the same command again" in message.splitlines()[-1]
@@ -133,10 +134,10 @@ def test_a_finished_recording_is_left_alone(whole):
 @pytest.mark.parametrize(
     ("job", "message"),
     [
-        (Job("pusht", "train", 3, 900, {"size": 32}, 1), "split 'validation', not 'train'"),
-        (Job("pusht", "validation", 4, 900, {"size": 32}, 1), "seed 3, not 4"),
-        (Job("pusht", "validation", 3, 900, {"size": 64}, 1), "size 32, not 64"),
-        (Job("pusht", "validation", 3, 5000, {"size": 32}, 1), "frames 900, not 5000"),
+        (Job("pusht", "train", 3, 2000, {"size": 32}, 1), "split 'validation', not 'train'"),
+        (Job("pusht", "validation", 4, 2000, {"size": 32}, 1), "seed 3, not 4"),
+        (Job("pusht", "validation", 3, 2000, {"size": 64}, 1), "size 32, not 64"),
+        (Job("pusht", "validation", 3, 5000, {"size": 32}, 1), "frames 2000, not 5000"),
     ],
 )
 def test_a_folder_with_other_settings_is_refused(whole, job, message):
@@ -163,11 +164,56 @@ def test_two_recordings_into_one_folder_at_once_are_refused(tmp_path):
         process.wait()
 
 
-def test_bad_counts_and_teachers_are_refused(tmp_path):
-    with pytest.raises(InputError, match="at least 1"):
-        collect(Job("pusht", "train", 0, 0, {}), tmp_path / "a", 1, lambda done, total: None)
-    with pytest.raises(InputError, match="'chess'"):
-        collect(Job("chess", "train", 0, 10, {}), tmp_path / "b", 1, lambda done, total: None)
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        (Job("pusht", "train", 0, 0, {}), "at least 1 frame and 1 worker, not 0 and 1"),
+        (Job("pusht", "train", 0, -5, {}), "not -5 and 1"),
+        (Job("pusht", "train", 0, None, {}, episodes=0), "at least 1 episode"),
+        (Job("pusht", "train", 0, 10, {}, episodes=10), "10 frames and 10 episodes"),
+        (Job("pusht", "train", 0, None, {}), "None frames and None episodes"),
+        (Job("pusht", "train", -1, 10, {}), "seed is -1"),
+        (Job("pusht", "tomorrow", 0, 10, {}), "no split 'tomorrow'"),
+        (Job("chess", "train", 0, 10, {}), "'chess'"),
+        (Job("pusht", "train", 0, 10, {"size": 0}), "size"),
+        (Job("pusht", "train", 0, 10, {"goal": (math.nan, 0.0, 0.0)}), "goal"),
+        (Job("pusht", "train", 0, 10, {"look": "nice"}), "look"),
+        (Job("pusht", "train", 0, 10, {"behaviours": ("dance",)}), "'dance'"),
+        (Job("pusht", "train", 0, 10, {"suite": "libero_goal"}), "Push-T has no option 'suite'"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_is_written(tmp_path, job, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        collect(job, tmp_path / "a", 1, lambda done, total: None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_places_that_cannot_be_written_to_are_refused(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(InputError, match="cannot be written to"):
+            collect(JOB, out, 1, lambda done, total: None)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_lock_that_its_owner_has_just_removed_counts_for_nothing(tmp_path, monkeypatch):
+    real = fcntl.flock
+
+    def late(file, kind):  # the owner ends, and removes its file, between our open and our lock
+        (tmp_path / "data" / ".lock").unlink()
+        real(file, kind)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(InputError, match="run the command again"):
+        collect(JOB, tmp_path / "data", 1, lambda done, total: None)
+
+
+def test_episodes_can_be_counted_instead_of_frames(tmp_path):
+    seen = []
+    job = replace(JOB, frames=None, episodes=3, episodes_per_shard=2)
+    collect(job, tmp_path / "data", 1, lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 3), (2, 3), (3, 3)]
+    assert len(read_dataset(tmp_path / "data")) == 3
 
 
 def test_shards_cover_the_episodes_without_gaps():
