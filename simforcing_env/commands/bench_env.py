@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from simforcing_env.commands.checks import above, at_least, results_file, some
+from simforcing_env.commands.checks import above, at_least, extras, results_file, some
 from world_model.errors import InputError
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ def run(config: Config) -> None:
 
     import simforcing_env  # noqa: F401 (registers the ids)
     from simforcing_env.learned import LearnedBackend
-    from world_model.extras import absent, missing
     from world_model.results import describe_device, this_command, write_results
 
     at_least(1, threads=config.threads, batches=config.batches, branches=config.branches, processes=config.processes)
@@ -116,8 +115,8 @@ def run(config: Config) -> None:
     }
     if probe.contract.name != "pusht":
         del measures["teacher_fps"], measures["teacher_env_fps"]
-    elif gone := absent("pusht"):
-        raise missing(gone[0], "pusht")
+    else:
+        extras("pusht")
     for name in (bar := tqdm(measures)):
         bar.set_description(name)
         metrics[name] = measures[name]()

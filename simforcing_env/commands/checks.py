@@ -8,6 +8,7 @@ from pathlib import Path
 
 from world_model.atomic import check_writable
 from world_model.errors import InputError
+from world_model.extras import absent, missing
 
 Numbers = float | Sequence[float] | None
 
@@ -49,6 +50,17 @@ def some(**options: Sequence[object]) -> None:
         twice = [v for i, v in enumerate(values) if v in values[:i]]
         if twice:
             raise InputError(f"{_option(name)} holds {twice[0]!r} twice; give it once")
+
+
+def extras(*names: str) -> None:
+    """Make sure that the packages of extras are there.
+
+    Raises:
+        MissingExtraError: one is not installed.
+    """
+    for name in names:
+        if gone := absent(name):
+            raise missing(gone[0], name)
 
 
 def results_file(path: Path | None, option: str = "--json") -> None:

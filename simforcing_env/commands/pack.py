@@ -119,7 +119,7 @@ def curve_of(run: Path, simulator: LearnedSimulator, rows: int = 14) -> list[str
     """A markdown table of at most about ``rows`` validations of the training run that made ``simulator``.
 
     Raises:
-        DataError: the folder holds no checkpoint, or no log with validations.
+        DataError: the folder holds no log with validations, or no checkpoint.
         InputError: its checkpoint has other weights.
     """
     import json
@@ -127,6 +127,8 @@ def curve_of(run: Path, simulator: LearnedSimulator, rows: int = 14) -> list[str
     from simforcing_env.evaluation.loading import open_simulator
 
     log = run / "log.jsonl"
+    if not log.is_file():
+        raise DataError(f"{run} is no training run, for it holds no {log.name}; check --run-folder or leave it out")
     if not same_weights(simulator.model, open_simulator(str(run / "checkpoint")).model):
         raise InputError(
             f"{run} is the run of another checkpoint (its own has other weights); give the one that made it"
@@ -134,7 +136,7 @@ def curve_of(run: Path, simulator: LearnedSimulator, rows: int = 14) -> list[str
     try:
         records = [json.loads(line) for line in log.read_text().splitlines()]
         every = [r for r in records if r.pop("kind") == "validation"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{log} is not readable as a training log ({error!r}); leave out --run-folder") from error
     if not every:
         raise DataError(f"{log} holds no validation; train longer, or leave out --run-folder")

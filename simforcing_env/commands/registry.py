@@ -44,6 +44,7 @@ COMMANDS = MappingProxyType(
         ),
         "bench env": Command("simforcing_env.commands.bench_env", "frames per second of the learned environment"),
         "bench codec": Command("simforcing_env.commands.bench_codec", "quality, speed and size of the codecs"),
+        "bench kill": Command("simforcing_env.commands.bench_kill", "kill recording and training; is anything lost?"),
         "experts": Command("simforcing_env.commands.experts", "how often the scripted LIBERO experts succeed"),
         "doctor": Command("simforcing_env.commands.doctor", "check this machine, a data set or a checkpoint"),
         "tables": Command("simforcing_env.commands.tables", "write the README's tables from the results files"),

@@ -23,6 +23,10 @@ class Recipe:
     history: int = 3
     """Clean frames a rollout keeps."""
 
+    def __post_init__(self) -> None:
+        if self.history < 1:
+            raise InputError(f"the recipe's history is {self.history} frames but a rollout needs at least 1; raise it")
+
 
 _BLOCK = PlanarBody(x=0, y=1, angle=2, points=((-60.0, 15.0), (60.0, 15.0), (0.0, 120.0)))
 PUSHT_STATE = StateEncoding(bodies=(_BLOCK,), low=0.0, high=512.0)
@@ -94,6 +98,8 @@ def _replaced(record: Any, keys: list[str], value: Any, override: str) -> Any:
     if isinstance(record, dict):
         inner = record.get(key, {})
         return {**record, key: value if len(keys) == 1 else _replaced(inner, keys[1:], value, override)}
+    if not dataclasses.is_dataclass(record) or isinstance(record, type):
+        raise InputError(f"override {override!r} names {key!r} in {record!r}, which has no fields; shorten its name")
     names = [f.name for f in dataclasses.fields(record)]
     if key not in names:
         raise InputError(f"override {override!r} names no field {key!r}; the fields there are {', '.join(names)}")

@@ -28,6 +28,9 @@ from world_model.training.recipes import Recipe, recipe
 from world_model.training.trainer import Trainer
 from world_model.training.windows import Windows
 
+FITTED = {"pca": CODECS["pca"]}
+"""Codecs that a run can fit for itself."""
+
 
 def start_run(
     name: str,
@@ -50,7 +53,8 @@ def start_run(
         InputError: the recipe or an override is wrong, or the device is not there.
     """
     plan, device = recipe(name, overrides), resolve_device(device)
-    build_config(MODELS, plan.train.model, f"recipe {name!r}")  # reading the data can take minutes
+    build_config(MODELS, plan.train.model, f"recipe {name!r}")  # refused now: reading the data can take minutes
+    build_config(FITTED, plan.codec, f"codec of recipe {name!r}")
     sampler = build(SAMPLERS, plan.sampler, f"recipe {name!r}")
     net = None if codec is None else load_codec(codec)
     data, other = read_dataset(dataset), read_dataset(held_out)
@@ -106,7 +110,7 @@ def start_run(
 
 def _fitted(plan: Recipe, windows: Windows) -> CodecModule:
     every = max(1, len(windows.frames) // 4000)
-    _, config = build_config({"pca": CODECS["pca"]}, plan.codec, "recipe's codec")
+    _, config = build_config(FITTED, plan.codec, "recipe's codec")
     return fit_pca(windows.frames[::every], config)
 
 

@@ -1,8 +1,12 @@
 import subprocess
 import sys
 
+import gymnasium as gym
+import numpy as np
 import pytest
 
+import simforcing_env  # noqa: F401 (registers the ids)
+from simforcing_env.commands.bench_env import Config, _seed, run
 from tests.world_model.untrained import untrained_pusht
 from world_model.errors import InputError
 from world_model.results import read_results
@@ -39,9 +43,17 @@ def test_it_writes_every_metric(root, tmp_path):
     assert record["checkpoint"]
 
 
-def test_other_ids_are_refused():
-    from simforcing_env.commands.bench_env import Config, run
+def test_the_seed_decides_episodes_and_actions():
+    env = gym.make_vec("SimForcing/PushT-Teacher-v0", num_envs=2)
+    drawn = []
+    for seed in (3, 3, 4):
+        _seed(env, seed)
+        drawn.append(env.step(env.action_space.sample())[0]["image"])
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    assert (drawn[0] != drawn[2]).any()
 
+
+def test_other_ids_are_refused():
     for name in ("SimForcing/PushT-Teacher-v0", "Nothing-v0"):
         with pytest.raises(InputError, match="learned environment"):
             run(Config(env=name))

@@ -62,6 +62,7 @@ NOWHERE = {
     "evaluate calibration": "--checkpoint nowhere",
     "bench codec": "--dataset nowhere",
     "bench env": "--checkpoint nowhere",
+    "bench kill": "--kills 9999999",
     "doctor": "--dataset nowhere",
 }
 """Options with which each command would go on to another mistake, or to hours of work: what is refused comes first."""
@@ -77,6 +78,10 @@ MISTAKES = (
     ("train", "--set train.precision=half", "train.precision is 'half'"),
     ("train", "--set train.windows.length=3", "train.windows holds 3 known frames of 3"),
     ("train", "--set train.model.wings=2", "unknown field 'wings'"),
+    ("train", "--set train.model.kind.x=1", "names 'x' in 'key_points', which has no fields"),
+    ("train", "--set history=0", "the recipe's history is 0"),
+    ("train", "--set codec.channels=many", "field 'channels' is 'many'"),
+    ("train", "--device cuda", "device 'cuda' cannot be used"),
     ("train", "--codec nowhere/codec", "nowhere/codec; check the path"),
     ("train heads", "--scenes -1", "--scenes is -1"),
     ("train heads", "--training.minutes 0", "--training.minutes is 0"),
@@ -113,6 +118,8 @@ MISTAKES = (
     ("bench env", "--seconds 0", "--seconds is 0"),
     ("bench env", "--device cuda:99", "device 'cuda:99' cannot be used"),
     ("bench env", "--json FOLDER", "which is a folder"),
+    ("bench kill", "--kills 0", "--kills is 0"),
+    ("bench kill", "--json FOLDER", "which is a folder"),
     ("doctor", "--episodes 0", "--episodes is 0"),
     ("doctor", "--json FOLDER", "which is a folder"),
 )

@@ -11,21 +11,10 @@ import pytest
 
 import simforcing_env  # noqa: F401 (registers the ids)
 from simforcing_env.commands.main import main
+from simforcing_env.evaluation.kills import SMALL
 from world_model.pretrained import LearnedSimulator
 
 pytest.importorskip("gym_pusht", reason="needs the pusht extra")
-SMALL = [
-    f"train.{setting}"
-    for setting in (
-        "batch=2",
-        "precision=no",  # accelerate allows one precision in a process, and the other tests use this one
-        "sequences=2",
-        "overfit_steps=0",
-        "validation_clips=2",
-        "validation_frames=4",
-        'model.unet={"width":16,"deep_width":32,"deep_blocks":1}',
-    )
-]
 
 
 def simforcing(*words: object) -> None:
@@ -124,10 +113,14 @@ def test_the_curve_is_of_the_run_that_made_the_checkpoint(
     other = LearnedSimulator.from_pretrained(folder / "run/checkpoint")
     next(other.model.parameters()).add_(1)
     other.save_pretrained(tmp_path / "other/checkpoint")
+    shutil.copy(folder / "run/log.jsonl", tmp_path / "other")
     words = ["pack", "--checkpoint", str(folder / "run/checkpoint"), "--out", str(tmp_path / "x"), "--run-folder"]
     assert main([*words, str(tmp_path / "other")]) == 2
     assert "is the run of another checkpoint" in capsys.readouterr().err
     shutil.copytree(folder / "run/checkpoint", tmp_path / "same/checkpoint")
+    assert main([*words, str(tmp_path / "same")]) == 2
+    assert "is no training run, for it holds no log.jsonl" in capsys.readouterr().err
+    (tmp_path / "same/log.jsonl").write_text("step 1: fine\n")
     assert main([*words, str(tmp_path / "same")]) == 2
     assert "log.jsonl is not readable as a training log" in capsys.readouterr().err
     (tmp_path / "same/log.jsonl").write_text('{"kind": "train", "step": 1}\n')
