@@ -49,7 +49,7 @@ $(VENV)/demo.stamp: $(INPUTS) | $(BIN)/pip
 
 $(VENV)/dev.stamp: $(INPUTS) | $(BIN)/pip
 	@echo "installing the test packages into $(VENV) (a minute or two)"
-	$(INSTALL) -e ".[pusht,rl,train,dev]"
+	$(INSTALL) -e ".[pusht,rl,train,hdf5,dev]"
 	@touch $@ $(VENV)/demo.stamp
 
 clean:

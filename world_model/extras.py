@@ -14,6 +14,7 @@ EXTRAS = MappingProxyType(
         "pusht": ("gym_pusht", "pymunk", "pygame", "shapely", "cv2"),
         "pusht-mujoco": ("gym_pusht", "pymunk", "pygame", "shapely", "cv2", "mujoco"),
         "libero": ("libero", "robosuite", "mujoco", "bddl"),
+        "hdf5": ("h5py",),
         "rl": ("stable_baselines3", "moviepy"),
         "train": ("accelerate", "tensorboard", "torchmetrics", "matplotlib", "imageio"),
         "dev": ("pytest", "pytest_timeout", "ruff", "mypy"),
