@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol, cast
 
 from teachers.registry import LIBERO
+from world_model.contract import Contract
 from world_model.data.episode import Episode
 from world_model.data.lerobot.layout import DatasetSpec
 from world_model.errors import InputError
@@ -42,9 +43,11 @@ class Recordable:
     """Episodes in a file that take about half a minute at most; a kill costs at most a file per worker."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """Options that the teacher's name settles."""
+    arm: bool = False
+    """Whether cameras and frame rate are options."""
 
 
-_LIBERO = Recordable("teachers.libero.recording:LiberoRecorder", "libero", 5)
+_LIBERO = Recordable("teachers.libero.recording:LiberoRecorder", "libero", 5, arm=True)
 RECORDERS = MappingProxyType(
     {
         "pusht": Recordable("teachers.pusht.recording:PushTRecorder", "pusht", 32),
@@ -64,6 +67,22 @@ def make_recorder(teacher: str, split: Split, seed: int, options: Mapping[str, A
     found = recordable(teacher)
     module, _, name = found.place.partition(":")
     return cast(Recorder, getattr(require(module, found.extra), name)(split, seed, {**options, **found.given}))
+
+
+def recorder_for(contract: Contract, split: Split, seed: int, options: Mapping[str, Any]) -> Recorder:
+    """The recorder of a contract's teacher, with frames as the contract has them; ``options`` are all others.
+
+    Raises:
+        InputError: no such teacher.
+        MissingExtraError: its simulator is not installed.
+        ContractError: the teacher cannot record under the contract.
+    """
+    seen: dict[str, Any] = {"size": contract.cameras[0].height}
+    if recordable(contract.name).arm:
+        seen |= {"cameras": tuple(camera.name for camera in contract.cameras), "frame_hz": contract.frame_hz}
+    recorder = make_recorder(contract.name, split, seed, {**seen, **options})
+    contract.require_same(recorder.spec.contract, "the checkpoint", "the teacher")
+    return recorder
 
 
 def recordable(teacher: str) -> Recordable:

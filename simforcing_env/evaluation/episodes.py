@@ -33,10 +33,9 @@ def true_episodes(
     if count < 1:
         raise InputError(f"{count} episodes cannot be recorded on the spot; ask for at least 1, or give --dataset")
     from simforcing_env.evaluation.progress import counting
-    from teachers.recording import make_recorder
+    from teachers.recording import recorder_for
 
-    recorder = make_recorder(contract.name, split, RECORDED_SEED, {"size": contract.cameras[0].height, **options})
-    contract.require_same(recorder.spec.contract, "the checkpoint", "the teacher")
+    recorder = recorder_for(contract, split, RECORDED_SEED, options)
     episodes = []
     with counting(f"recording {split} episodes", count) as step:
         for index in range(count):

@@ -11,9 +11,10 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("gym_pusht")
@@ -206,6 +207,44 @@ def test_a_lock_that_its_owner_has_just_removed_counts_for_nothing(tmp_path, mon
     monkeypatch.setattr(fcntl, "flock", late)
     with pytest.raises(InputError, match="run the command again"):
         collect(JOB, tmp_path / "data", 1, lambda done, total: None)
+
+
+@dataclass(frozen=True)
+class BlindJob(Job):
+    """Push-T whose lengths are said to be unknown, as LIBERO's are."""
+
+    def recorder(self):
+        recorder = super().recorder()
+        recorder.length = lambda index: None
+        return recorder
+
+
+def test_lengths_that_only_recording_tells_give_the_same_data_set_for_any_workers_and_after_kills(tmp_path):
+    job = BlindJob("pusht", "validation", 3, 900, {"size": 32}, episodes_per_shard=2)
+    seen = []
+    collect(job, tmp_path / "one", 1, lambda done, total: seen.append((done, total)))
+    dataset = read_dataset(tmp_path / "one")
+    assert dataset.total_frames >= 900 > dataset.total_frames - sum(dataset.lengths[-2:])
+    assert len(dataset) % 2 == 0
+    assert seen[-1] == (dataset.total_frames, 900)
+    first = np.concatenate([[0], np.cumsum(dataset.lengths)])
+    for number in range(len(dataset)):
+        columns = dataset.columns(number)
+        assert columns["index"].tolist() == list(range(first[number], first[number + 1]))
+
+    class Enough(Exception):
+        pass
+
+    def stop(done, total):
+        if done > 300:
+            raise Enough
+
+    with pytest.raises(Enough):
+        collect(job, tmp_path / "two", 2, stop)
+    collect(job, tmp_path / "two", 2, lambda done, total: None)
+    assert files(tmp_path / "two") == files(tmp_path / "one")
+    names = files(tmp_path / "one")
+    assert filecmp.cmpfiles(tmp_path / "one", tmp_path / "two", names, shallow=False)[0] == names
 
 
 def test_episodes_can_be_counted_instead_of_frames(tmp_path):

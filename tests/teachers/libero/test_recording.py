@@ -7,9 +7,9 @@ from teachers.libero.behaviours import RECIPES, goals, shared_goals
 from teachers.libero.layout import layout_of, measure_layout
 from teachers.libero.object_state import ObjectState
 from teachers.libero.recording import BLOCK, LiberoRecorder
-from teachers.libero.teacher import LiberoTeacher
+from teachers.libero.teacher import LiberoConfig, LiberoTeacher
 from teachers.libero.world import LiberoWorld
-from teachers.recording import make_recorder
+from teachers.recording import make_recorder, recorder_for
 from world_model.errors import InputError
 
 OPTIONS = {"tasks": ("8", 7), "behaviours": ("expert",), "size": 32, "look": "fast"}
@@ -156,6 +156,13 @@ def test_the_suites_name_is_a_teacher_too():
     assert recorder.spec.contract.name == "libero_object"
     assert recorder.spec.video_keys == ("observation.images.wrist",)
     assert recorder.describe()["suite"] == "libero_object"
+
+
+def test_a_contract_finds_its_recorder():
+    contract = LiberoTeacher(LiberoConfig("libero_object", ("wrist",), 64, 10.0)).contract
+    recorder = recorder_for(contract, "test", 1, {"behaviours": ("expert",)})
+    assert recorder.spec.contract == contract
+    assert {int(recorder.plan(i).start.split("/")[2]) for i in range(200)} == set(range(40, 50))
 
 
 @pytest.mark.parametrize(
