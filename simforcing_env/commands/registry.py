@@ -24,6 +24,9 @@ COMMANDS = MappingProxyType(
     {
         "collect": Command("simforcing_env.commands.collect", "record a data set from a true simulator"),
         "pairs": Command("simforcing_env.commands.pairs", "play a data set again in the other domain of its world"),
+        "pairs droid": Command(
+            "simforcing_env.commands.pairs_droid", "real Franka episodes beside the same joints in MuJoCo"
+        ),
         "data import": Command("simforcing_env.commands.data_import", "make a data set of HDF5 demonstrations"),
         "data export": Command("simforcing_env.commands.data_export", "write a LIBERO data set as HDF5"),
         "train": Command("simforcing_env.commands.train", "train a world model on a data set"),

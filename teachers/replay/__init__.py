@@ -1,0 +1,1 @@
+"""A real robot's log, rendered beside its video: pairs from real data."""
