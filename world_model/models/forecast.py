@@ -7,6 +7,7 @@ sequences for the price of a few frames.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -17,17 +18,21 @@ from world_model.models.layers import fourier
 
 # Typical one-frame change of a normalised proprio or state number; losses are measured in it.
 STEP_SCALE = 0.02
+_LOG_RANGE = 20.0
+_SURPRISE = 20.0
 
 
 @dataclass(frozen=True)
 class ForecastConfig:
     """Sizes. The state is (x, y) pairs of key points in the picture, each from -1 to 1 from edge to edge.
 
-    ``relative`` pairs (proprio dimension, state dimension) of one quantity, e.g. hand and object x.
+    ``relative`` pairs (proprio dimension, state dimension) of one quantity, e.g. hand and object x; ``rigid`` ranges
+    (first, past last) of key points that belong to one body and keep their distances.
     """
 
     state_dim: int = 0
     relative: tuple[tuple[int, int], ...] = ()
+    rigid: tuple[tuple[int, int], ...] = ()
     octaves: int = 3
     hidden: int = 512
     layers: int = 3
@@ -75,14 +80,22 @@ class Foreseer(nn.Module):
         self.change = nn.Linear(config.hidden, proprio_dim + config.state_dim)
         nn.init.zeros_(self.change.weight)
 
-    def forward(self, condition: Tensor, proprio: Tensor, now: Tensor) -> tuple[Tensor, Tensor]:
-        """``condition`` ``(B, D)``, ``proprio`` ``(B, P)``, ``now`` ``(B, S)``; the next proprio and state."""
+    def forward(self, condition: Tensor, proprio: Tensor, now: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """``condition`` ``(B, D)``, ``proprio`` ``(B, P)``, ``now`` ``(B, S)``.
+
+        Returns the next proprio and state, and what the layers hold, ``(B, hidden)``.
+        """
         x = torch.cat([condition, self._features(proprio, now)], dim=-1) if self.config.state_dim else condition
         x = F.glu(self.first(x))
         for layer in self.layers:
             x = x + F.glu(layer(F.rms_norm(x, x.shape[-1:])))
         change = STEP_SCALE * self.change(x).float()
-        return proprio + change[:, : self.proprio_dim], now + change[:, self.proprio_dim :]
+        following = now + change[:, self.proprio_dim :]
+        for first, last in self.config.rigid:
+            body = slice(2 * first, 2 * last)
+            moved = rigid_motion(now[:, body], following[:, body])
+            following = torch.cat([following[:, : 2 * first], moved, following[:, 2 * last :]], dim=1)
+        return proprio + change[:, : self.proprio_dim], following, x
 
     def _features(self, proprio: Tensor, now: Tensor) -> Tensor:
         """State, distances and all their products: a turn of the frame of reference is a sum of such products."""
@@ -90,6 +103,53 @@ class Foreseer(nn.Module):
         base = torch.cat([now, *(a[:, None] for a in away)], dim=-1)
         products = (base[:, :, None] * base[:, None, :]).flatten(1)
         return torch.cat([fourier(base, self.config.octaves), products], dim=-1)
+
+
+class Doubt(nn.Module):
+    """The forecast's own error: log of the expected mean squared error of proprio and state, carried like the state.
+
+    It reads what the foreseer's layers hold and does not shape them.
+    """
+
+    def __init__(self, hidden: int, width: int = 64) -> None:
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(hidden + 1, width), nn.SiLU(), nn.Linear(width, 1))
+        # Latent squared error of a frame whose things stand off by a mean square d: reach d / (d + width).
+        self.log_reach = nn.Parameter(torch.zeros(()))
+        self.log_width = nn.Parameter(torch.tensor(math.log(1e-2)))
+
+    def forward(self, hidden: Tensor, doubt: Tensor) -> Tensor:
+        """``hidden`` ``(B, hidden)``, ``doubt`` ``(B, 1)`` to the next ``(B, 1)``."""
+        change = self.net(torch.cat([hidden.detach(), doubt / 10], dim=-1)).float()
+        return (doubt + change).clamp(-_LOG_RANGE, _LOG_RANGE)
+
+    def latent_error(self, squared: Tensor) -> Tensor:
+        """Expected latent squared error where things stand off by mean square ``squared``."""
+        return self.log_reach.exp() * squared / (squared + self.log_width.exp())
+
+
+def doubt_loss(doubt: Tensor, squared: Tensor) -> Tensor:
+    """Negative log likelihood of ``squared`` errors under an exponential law of mean ``exp(doubt)``.
+
+    Surprises beyond some twenty times the mean count by their logarithm, so that single ones do not rule the gradient.
+    """
+    surprise = squared.detach() * torch.exp(-doubt)
+    return (doubt + _SURPRISE * torch.log1p(surprise / _SURPRISE)).mean()
+
+
+def rigid_motion(before: Tensor, after: Tensor) -> Tensor:
+    """The turn and shift of points ``before`` that comes nearest to ``after``; both ``(B, 2 K)`` of x, y, x, y, ...
+
+    Kabsch's least-squares fit, which has a closed form in the plane.
+    """
+    old, new = (p.float().reshape(len(p), -1, 2) for p in (before, after))  # (B, K, 2)
+    centre, goal = old.mean(dim=1, keepdim=True), new.mean(dim=1, keepdim=True)
+    x, y = (old - centre).unbind(-1)
+    u, v = (new - goal).unbind(-1)
+    cos, sin = (x * u + y * v).sum(1, keepdim=True), (x * v - y * u).sum(1, keepdim=True)
+    length = (cos.square() + sin.square()).clamp_min(1e-12).sqrt()
+    cos, sin = cos / length, sin / length
+    return (torch.stack([cos * x - sin * y, sin * x + cos * y], dim=-1) + goal).flatten(1)
 
 
 def step_error(estimate: Tensor, truth: Tensor) -> Tensor:

@@ -26,7 +26,15 @@ from torch import Tensor, nn
 from world_model.diffusion.flow import NoiseConfig, add_noise, channel_error, draw_levels, draw_noise
 from world_model.errors import InputError
 from world_model.interface import Clip, Denoised, History
-from world_model.models.forecast import STEP_SCALE, ForecastConfig, Foreseer, PointReader, step_error
+from world_model.models.forecast import (
+    STEP_SCALE,
+    Doubt,
+    ForecastConfig,
+    Foreseer,
+    PointReader,
+    doubt_loss,
+    step_error,
+)
 from world_model.models.layers import PointMaps, TimestepEmbedding, fourier
 from world_model.models.step_condition import StepCondition, StepConditionConfig, last_frames
 from world_model.models.unet import Drawer, Encoder, UNetConfig
@@ -64,16 +72,18 @@ class Anchor:
     features: Tensor  # (B, W, U, V)
     deep: Tensor  # (B, W', U/2, V/2)
     state: Tensor  # (B, S)
+    doubt: Tensor  # (B, 1) log of the state's expected mean squared error
 
 
 @dataclass(frozen=True)
 class Context:
-    """The anchor, the condition vector ``(B, D)`` and the forecast: proprio ``(B, P)`` and state ``(B, S)``."""
+    """The anchor, the condition vector ``(B, D)`` and the forecast: proprio, state and doubt as in `Anchor`."""
 
     anchor: Anchor
     condition: Tensor
-    proprio: Tensor
+    proprio: Tensor  # (B, P)
     state: Tensor
+    doubt: Tensor
 
 
 class KeyPointNet(nn.Module):
@@ -92,7 +102,7 @@ class KeyPointNet(nn.Module):
         dim, channels = config.condition_dim, config.latent_channels
         rows, columns = config.grid
         self.shapes = ((channels, rows, columns), (width, rows, columns), (deep, rows // 2, columns // 2))
-        self.memory_dim = config.forecast.state_dim + sum(math.prod(s) for s in self.shapes)
+        self.memory_dim = config.forecast.state_dim + 1 + sum(math.prod(s) for s in self.shapes)
         # reader
         self.encode_condition = nn.Parameter(torch.zeros(dim))
         self.encoder = Encoder(config.unet, channels, dim)
@@ -100,6 +110,7 @@ class KeyPointNet(nn.Module):
         # foreseer
         self.step = StepCondition(config.step, dim)
         self.foreseer = Foreseer(config.forecast, dim, config.step.proprio_dim)
+        self.doubt = Doubt(config.forecast.hidden)
         # drawer
         self.noise_level = TimestepEmbedding(dim)
         numbers = config.step.proprio_dim + config.forecast.state_dim
@@ -113,7 +124,8 @@ class KeyPointNet(nn.Module):
         """Encode and read frames ``(B, C, U, V)``."""
         condition = F.silu(self.encode_condition).expand(len(latents), -1)
         features, deep = self.encoder(latents, condition)
-        return Anchor(latents, features, deep, self.reader(features, deep))
+        doubt = latents.new_full((len(latents), 1), 2 * math.log(self.config.state_noise))
+        return Anchor(latents, features, deep, self.reader(features, deep), doubt)
 
     def condition(self, history: History, actions: Tensor) -> Context:
         """See `WorldModel.condition`; ``actions`` ``(B, 1, a, A)``.
@@ -123,13 +135,14 @@ class KeyPointNet(nn.Module):
         anchor = self._recall(history)
         history = last_frames(history, self.config.step.history)
         condition = self.step(history, actions)
-        proprio, state = self.foreseer(condition, history.proprio[:, -1], anchor.state)
-        return Context(anchor, condition, proprio, state)
+        proprio, state, hidden = self.foreseer(condition, history.proprio[:, -1], anchor.state)
+        return Context(anchor, condition, proprio, state, self.doubt(hidden, anchor.doubt))
 
     def denoise(self, noisy: Tensor, noise_level: Tensor, context: Context) -> Denoised:
         """See `WorldModel.denoise`; n is 1."""
         made, log_error = self.draw(noisy[:, 0], noise_level[:, 0], context)
-        memory = self._remember(replace(context.anchor, state=context.state))
+        log_error = torch.logaddexp(log_error, self.doubt.latent_error(context.doubt.exp()).log())
+        memory = self._remember(replace(context.anchor, state=context.state, doubt=context.doubt))
         return Denoised(made[:, None], context.proprio[:, None], log_error, memory[:, None])
 
     def draw(self, z: Tensor, noise_level: Tensor, context: Context) -> tuple[Tensor, Tensor]:
@@ -155,13 +168,17 @@ class KeyPointNet(nn.Module):
         shown = state[row, targets]
         shown = shown + self.config.state_noise * draw_noise(shown, generator)
         seen = _forget(anchor, self.config.forget, generator)
-        context = Context(seen, self.step(history, action), clip.proprio[row, targets], shown)
+        context = Context(seen, self.step(history, action), clip.proprio[row, targets], shown, anchor.doubt)
         target = clip.latents[row, targets]
         levels = draw_levels((len(target), 1), self.config.noise, generator, target.device)
         noisy = add_noise(target[:, None], draw_noise(target[:, None], generator), levels)
         made, log_error = self.draw(noisy[:, 0], levels[:, 0], context)
         squared = channel_error(made, target, self.config.channel_weights)  # (B,)
         error = (log_error[:, 0].float() - squared.detach().clamp_min(1e-8).log()).square().mean()
+        apart = channel_error(anchor.latents, target, self.config.channel_weights)
+        numbers = torch.cat([clip.proprio, state], dim=-1)
+        offset = self.doubt.latent_error((numbers[row, anchors] - numbers[row, targets]).square().mean(dim=-1))
+        error = error + (offset.clamp_min(1e-8).log() - apart.clamp_min(1e-8).log()).square().mean()
         logs = {"latent": squared.mean().detach(), "log_error": error.detach(), "read": read.detach()}
         return 10 * squared.mean() + self.config.read_weight * read + 0.01 * error, logs
 
@@ -170,16 +187,23 @@ class KeyPointNet(nn.Module):
         state, count = self._true_state(clip), self.config.step.history
         now = state[:, count - 1]
         now = now + self.config.state_noise * draw_noise(now, generator)
-        proprio, steps, errors = clip.proprio[:, :count], clip.proprio.shape[1] - count, []
+        doubt = now.new_full((len(now), 1), 2 * math.log(self.config.state_noise))
+        proprio, steps, errors, doubts = clip.proprio[:, :count], clip.proprio.shape[1] - count, [], []
         for k in range(count, count + steps):
             history = History(clip.latents, proprio, clip.actions[:, k - count : k - 1], clip.valid[:, k - count : k])
             condition = self.step(history, clip.actions[:, k - 1 : k])
-            following, now = (x.clamp(-_FAR, _FAR) for x in self.foreseer(condition, proprio[:, -1], now))
+            following, now, hidden = self.foreseer(condition, proprio[:, -1], now)
+            following, now = following.clamp(-_FAR, _FAR), now.clamp(-_FAR, _FAR)
+            doubt = self.doubt(hidden, doubt)
+            off = torch.cat([following - clip.proprio[:, k], now - state[:, k]], dim=-1)
+            doubts.append(doubt_loss(doubt[:, 0], off.square().mean(dim=-1)))
             if now.requires_grad:
                 following, now = limit_gradient(following, steps), limit_gradient(now, steps)
             proprio = torch.cat([proprio[:, 1:], following[:, None]], dim=1)
             errors.append(step_error(following, clip.proprio[:, k]) + step_error(now, state[:, k]))
-        return torch.stack(errors).mean(), {"sequence_first": errors[0].detach(), "sequence_last": errors[-1].detach()}
+        first, last, unsure = errors[0].detach(), errors[-1].detach(), torch.stack(doubts).mean()
+        logs = {"sequence_first": first, "sequence_last": last, "doubt": unsure.detach()}
+        return torch.stack(errors).mean() + 0.05 * unsure, logs
 
     def _true_state(self, clip: Clip) -> Tensor:
         if clip.state is None:
@@ -208,14 +232,14 @@ class KeyPointNet(nn.Module):
         if blank.any():
             memory = memory.clone()
             memory[blank] = self._remember(self.look(history.latents[blank, -1]))
-        sizes = [self.config.forecast.state_dim, *(math.prod(s) for s in self.shapes)]
-        state, *flat = torch.split(memory, sizes, dim=1)
+        sizes = [self.config.forecast.state_dim, 1, *(math.prod(s) for s in self.shapes)]
+        state, doubt, *flat = torch.split(memory, sizes, dim=1)
         latents, features, deep = (f.reshape(-1, *s) for f, s in zip(flat, self.shapes, strict=True))
-        return Anchor(latents, features, deep, state)
+        return Anchor(latents, features, deep, state, doubt)
 
     def _remember(self, anchor: Anchor) -> Tensor:
         """``(B, memory_dim)``; inverse of `_recall`."""
-        parts = (anchor.state, anchor.latents, anchor.features, anchor.deep)
+        parts = (anchor.state, anchor.doubt, anchor.latents, anchor.features, anchor.deep)
         return torch.cat([p.float().flatten(1) for p in parts], dim=1)
 
 

@@ -74,7 +74,7 @@ class NextFrameNet(nn.Module):
         condition = self.step(history, actions)
         features, deep = self.encoder(history.latents.flatten(1, 2), condition, self.encode_map(condition))
         last = history.proprio[:, -1]
-        proprio, _ = self.foreseer(condition, last, last[:, :0])
+        proprio, _, _ = self.foreseer(condition, last, last[:, :0])
         return Context(history.latents[:, -1], features, deep, condition, proprio)
 
     def denoise(self, noisy: Tensor, noise_level: Tensor, context: Context) -> Denoised:

@@ -38,7 +38,11 @@ _FRAME = {"action_dim": 2, "proprio_dim": 2, "relative": _PAIRS}
 _GRID = {"latent_channels": 24, "grid": (16, 16)}
 _CONV = {"kind": "next_frame", "step": _STEP, **_GRID, "proprio_points": (0, 1)}
 _TRANSFORMER = {"kind": "transformer", "condition": _FRAME, **_GRID, "depth": 8, "dim": 192, "heads": 6}
-_FORECAST = {"state_dim": 6, "relative": tuple((axis, 2 * point + axis) for point in range(3) for axis in (0, 1))}
+_FORECAST = {
+    "state_dim": 6,
+    "relative": tuple((axis, 2 * point + axis) for point in range(3) for axis in (0, 1)),
+    "rigid": ((0, 3),),
+}
 _STUDY = {"rollout": 0.0}
 _KEY_POINTS = {**_CONV, "kind": "key_points", "forecast": _FORECAST, "noise": {"pure": 0.8}}
 
@@ -56,7 +60,8 @@ RECIPES: dict[str, Recipe] = {
             windows=WindowConfig(length=40, history=3),
             optim=OptimConfig(learning_rate=1e-3, ema=0.998),
             batch=10,
-            sequences=128,
+            sequences=96,
+            sequence_length=27,
             steps=60_000,
         )
     ),
