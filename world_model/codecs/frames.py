@@ -62,6 +62,20 @@ def from_patches(patches: Tensor, patch: int) -> Tensor:
     return cut.reshape(*lead, rows * patch, columns * patch, size // patch**2)
 
 
+def fold_views(frames: Tensor, views: int) -> Tensor:
+    """Canvas ``(..., H, views W, 3)`` to ``(..., views, H, W, 3)``."""
+    if frames.shape[-2] % views:
+        raise InputError(
+            f"frames are {frames.shape[-2]} pixels wide, which {views} equal views cannot be; use this codec's cameras"
+        )
+    return frames.reshape(*frames.shape[:-2], views, -1, 3).movedim(-3, -4)
+
+
+def unfold_views(frames: Tensor) -> Tensor:
+    """Inverse of `fold_views`."""
+    return frames.movedim(-4, -3).flatten(-3, -2)
+
+
 def statistics(values: Tensor, floor: float) -> Affine:
     """Mean and standard deviation of ``(N, C)``; the scale is at least ``floor`` times the largest.
 

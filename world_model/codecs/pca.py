@@ -8,7 +8,14 @@ import torch
 from torch import Tensor
 
 from world_model.codecs.base import CodecModule
-from world_model.codecs.frames import check_frames, check_latents, from_patches, to_patches
+from world_model.codecs.frames import (
+    check_frames,
+    check_latents,
+    fold_views,
+    from_patches,
+    to_patches,
+    unfold_views,
+)
 from world_model.errors import InputError
 
 _BATCH = 256  # frames at once while the covariance is summed
@@ -22,6 +29,8 @@ class PcaConfig:
     """Pixels per latent cell and side."""
     channels: int = 24
     """Components kept, at most ``patch * patch * 3``."""
+    views: int = 1
+    """Pictures of one size side by side in a canvas; their components become channels of one grid."""
 
 
 class PcaCodec(CodecModule):
@@ -37,7 +46,7 @@ class PcaCodec(CodecModule):
         if not 0 < config.channels <= size:
             raise InputError(f"pca codec has channels {config.channels}; patches of {config.patch} give 1 to {size}")
         self.config = config
-        self.latent_channels = config.channels
+        self.latent_channels = config.views * config.channels
         self.downsample = config.patch
         self.register_buffer("basis", torch.eye(size, config.channels))
         self.register_buffer("mean", torch.zeros(size))
@@ -46,15 +55,16 @@ class PcaCodec(CodecModule):
     def encode(self, frames: Tensor) -> Tensor:
         """``(..., H, W, 3)`` uint8 to ``(..., C, U, V)`` float32."""
         check_frames(frames, self.downsample)
-        patches = to_patches(frames, self.config.patch).float()
+        patches = to_patches(fold_views(frames, self.config.views), self.config.patch).float()
         weight = self.basis / self.scale
-        return (patches @ (weight / 255) - self.mean @ weight).movedim(-1, -3)
+        return (patches @ (weight / 255) - self.mean @ weight).movedim(-1, -3).flatten(-4, -3)
 
     def decode(self, latents: Tensor) -> Tensor:
         """``(..., C, U, V)`` to ``(..., H, W, 3)`` float32 in [0, 1] (not clipped, not rounded)."""
         check_latents(latents, self.latent_channels)
         weight = (self.basis * self.scale).mT
-        return from_patches(latents.float().movedim(-3, -1) @ weight + self.mean, self.config.patch)
+        views = latents.float().reshape(*latents.shape[:-3], self.config.views, -1, *latents.shape[-2:])
+        return unfold_views(from_patches(views.movedim(-3, -1) @ weight + self.mean, self.config.patch))
 
 
 def fit_pca(frames: Tensor, config: PcaConfig, floor: float = 0.1) -> PcaCodec:
@@ -67,7 +77,7 @@ def fit_pca(frames: Tensor, config: PcaConfig, floor: float = 0.1) -> PcaCodec:
     size = config.patch**2 * 3
     total, square, count = torch.zeros(size, dtype=torch.float64), torch.zeros(size, size, dtype=torch.float64), 0
     for batch in torch.split(frames, _BATCH):
-        patches = to_patches(batch, config.patch).reshape(-1, size).double() / 255
+        patches = to_patches(fold_views(batch, config.views), config.patch).reshape(-1, size).double() / 255
         total += patches.sum(0)
         square += patches.mT @ patches
         count += len(patches)

@@ -26,6 +26,7 @@ _SURPRISE = 20.0
 class ForecastConfig:
     """Sizes. The state is (x, y) pairs of key points in the picture, each from -1 to 1 from edge to edge.
 
+    With ``soft_points`` it is any numbers about [-1, 1], read through that many points that the reader chooses itself.
     ``relative`` pairs (proprio dimension, state dimension) of one quantity, e.g. hand and object x; ``rigid`` ranges
     (first, past last) of key points that belong to one body and keep their distances.
     """
@@ -33,13 +34,16 @@ class ForecastConfig:
     state_dim: int = 0
     relative: tuple[tuple[int, int], ...] = ()
     rigid: tuple[tuple[int, int], ...] = ()
+    soft_points: int = 0
     octaves: int = 3
+    products: bool = True
+    """Give the foreseer all products of the state's numbers and distances."""
     hidden: int = 512
     layers: int = 3
 
 
 class PointReader(nn.Module):
-    """State ``(B, S)`` from feature maps at two scales: S / 2 key points, (x, y) from edge to edge of the picture.
+    """Key points ``(B, 2 K)`` from feature maps at two scales: x and y of each from edge to edge of the picture.
 
     Each point is a softmax-weighted mean of cells plus learned offsets, so that a place below a cell's size is read
     from the first minutes on; a dense layer over all cells takes many times as many pictures to learn it.
@@ -47,9 +51,9 @@ class PointReader(nn.Module):
 
     centres: Tensor
 
-    def __init__(self, config: ForecastConfig, fine: int, coarse: int, grid: tuple[int, int]) -> None:
+    def __init__(self, points: int, fine: int, coarse: int, grid: tuple[int, int]) -> None:
         super().__init__()
-        self.points = config.state_dim // 2
+        self.points = points
         self.from_fine = nn.Conv2d(fine, 3 * self.points, 1)
         self.from_coarse = nn.Conv2d(coarse, 3 * self.points, 1)
         rows = (torch.arange(grid[0]) + 0.5) / grid[0] * 2 - 1
@@ -58,13 +62,34 @@ class PointReader(nn.Module):
         self.register_buffer("centres", torch.stack([x, y], dim=-1).flatten(0, 1), persistent=False)  # (U V, 2)
         self.cell = 2 / max(grid)
 
-    def forward(self, fine: Tensor, coarse: Tensor) -> Tensor:
-        """``fine`` ``(B, C, U, V)``, ``coarse`` ``(B, C', U / 2, V / 2)``."""
+    def forward(self, fine: Tensor, coarse: Tensor, proprio: Tensor | None = None) -> Tensor:
+        """``fine`` ``(B, C, U, V)``, ``coarse`` ``(B, C', U / 2, V / 2)``; points need no proprio."""
         maps = self.from_fine(F.silu(fine)) + F.interpolate(self.from_coarse(F.silu(coarse)), scale_factor=2.0)
         scores, *offsets = maps.float().flatten(2).split(self.points, dim=1)  # (B, K, U V) each
         weight = scores.softmax(dim=-1)
         places = self.centres + self.cell * torch.stack(offsets, dim=-1)  # (B, K, U V, 2)
         return (weight[..., None] * places).sum(dim=2).flatten(1)
+
+
+class SceneReader(nn.Module):
+    """State ``(B, S)`` of any meaning from feature maps and proprio, through points that training chooses."""
+
+    def __init__(self, config: ForecastConfig, fine: int, coarse: int, grid: tuple[int, int], proprio_dim: int) -> None:
+        super().__init__()
+        self.octaves = config.octaves
+        self.soft = PointReader(config.soft_points, fine, coarse, grid)
+        seen = fourier(torch.zeros(1, 2 * config.soft_points + proprio_dim), config.octaves).shape[-1]
+        self.first = nn.Linear(seen + coarse, 2 * config.hidden)
+        self.second = nn.Linear(config.hidden, 2 * config.hidden)
+        self.out = nn.Linear(config.hidden, config.state_dim)
+
+    def forward(self, fine: Tensor, coarse: Tensor, proprio: Tensor) -> Tensor:
+        """``fine`` ``(B, C, U, V)``, ``coarse`` ``(B, C', U / 2, V / 2)``, ``proprio`` ``(B, P)``."""
+        numbers = torch.cat([self.soft(fine, coarse), proprio], dim=-1)
+        x = torch.cat([fourier(numbers, self.octaves), F.silu(coarse).mean(dim=(2, 3))], dim=-1)
+        x = F.glu(self.first(x))
+        x = x + F.glu(self.second(F.rms_norm(x, x.shape[-1:])))
+        return self.out(x).float()
 
 
 class Foreseer(nn.Module):
@@ -98,11 +123,13 @@ class Foreseer(nn.Module):
         return proprio + change[:, : self.proprio_dim], following, x
 
     def _features(self, proprio: Tensor, now: Tensor) -> Tensor:
-        """State, distances and all their products: a turn of the frame of reference is a sum of such products."""
+        """State, distances and their products: a turn of the frame of reference is a sum of such products."""
         away = [4 * (proprio[:, p] - now[:, s]) for p, s in self.config.relative]
         base = torch.cat([now, *(a[:, None] for a in away)], dim=-1)
-        products = (base[:, :, None] * base[:, None, :]).flatten(1)
-        return torch.cat([fourier(base, self.config.octaves), products], dim=-1)
+        features = fourier(base, self.config.octaves)
+        if not self.config.products:
+            return features
+        return torch.cat([features, (base[:, :, None] * base[:, None, :]).flatten(1)], dim=-1)
 
 
 class Doubt(nn.Module):

@@ -32,12 +32,14 @@ from world_model.models.forecast import (
     ForecastConfig,
     Foreseer,
     PointReader,
+    SceneReader,
     doubt_loss,
     step_error,
 )
-from world_model.models.layers import PointMaps, TimestepEmbedding, fourier
+from world_model.models.layers import TimestepEmbedding, fourier
 from world_model.models.step_condition import StepCondition, StepConditionConfig, last_frames
 from world_model.models.unet import Drawer, Encoder, UNetConfig
+from world_model.models.views import PlanarMaps, SceneConfig, SceneMaps
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class KeyPointConfig:
     forecast: ForecastConfig
     proprio_points: tuple[int, ...] = ()
     """Proprio dimensions that are x, y, x, y, ... of points in the picture, each from -1 to 1 from edge to edge."""
+    scene: SceneConfig | None = None
+    """Cameras of a scene in space; None: the state is points in the plane of the picture."""
     latent_channels: int = 16
     grid: tuple[int, int] = (16, 16)
     unet: UNetConfig = field(default_factory=UNetConfig)
@@ -106,26 +110,34 @@ class KeyPointNet(nn.Module):
         # reader
         self.encode_condition = nn.Parameter(torch.zeros(dim))
         self.encoder = Encoder(config.unet, channels, dim)
-        self.reader = PointReader(config.forecast, width, deep, config.grid)
+        forecast, proprio_dim = config.forecast, config.step.proprio_dim
+        self.reader = (
+            SceneReader(forecast, width, deep, config.grid, proprio_dim)
+            if forecast.soft_points
+            else PointReader(forecast.state_dim // 2, width, deep, config.grid)
+        )
         # foreseer
         self.step = StepCondition(config.step, dim)
-        self.foreseer = Foreseer(config.forecast, dim, config.step.proprio_dim)
-        self.doubt = Doubt(config.forecast.hidden)
+        self.foreseer = Foreseer(forecast, dim, proprio_dim)
+        self.doubt = Doubt(forecast.hidden)
         # drawer
         self.noise_level = TimestepEmbedding(dim)
-        numbers = config.step.proprio_dim + config.forecast.state_dim
+        numbers = proprio_dim + forecast.state_dim
         places = fourier(torch.zeros(1, numbers), config.step.octaves).shape[-1]
         self.draw_condition = nn.Sequential(nn.Linear(places + 2 * dim, dim), nn.SiLU(), nn.Linear(dim, dim), nn.SiLU())
-        points = len(config.proprio_points) // 2 + config.forecast.state_dim // 2
-        self.draw_points = PointMaps(points, width, config.grid)
-        self.drawer = Drawer(config.unet, 2 * channels + width, channels, dim)
+        self.draw_points = (
+            SceneMaps(config.scene, width, config.grid)
+            if config.scene
+            else PlanarMaps(config.proprio_points, forecast.state_dim, width, config.grid)
+        )
+        self.drawer = Drawer(config.unet, 2 * channels + self.draw_points.channels, channels, dim)
 
-    def look(self, latents: Tensor) -> Anchor:
-        """Encode and read frames ``(B, C, U, V)``."""
+    def look(self, latents: Tensor, proprio: Tensor) -> Anchor:
+        """Encode and read frames ``(B, C, U, V)`` with their proprio ``(B, P)``."""
         condition = F.silu(self.encode_condition).expand(len(latents), -1)
         features, deep = self.encoder(latents, condition)
         doubt = latents.new_full((len(latents), 1), 2 * math.log(self.config.state_noise))
-        return Anchor(latents, features, deep, self.reader(features, deep), doubt)
+        return Anchor(latents, features, deep, self.reader(features, deep, proprio), doubt)
 
     def condition(self, history: History, actions: Tensor) -> Context:
         """See `WorldModel.condition`; ``actions`` ``(B, 1, a, A)``.
@@ -151,8 +163,8 @@ class KeyPointNet(nn.Module):
         places = fourier(numbers, self.config.step.octaves)
         level = self.noise_level(noise_level)
         condition = self.draw_condition(torch.cat([places, level, context.condition], dim=-1))
-        points = torch.cat([context.proprio[:, list(self.config.proprio_points)], context.state], dim=-1)
-        pictures = torch.cat([z, anchor.latents, self.draw_points(points)], dim=1)
+        points = self.draw_points(context.proprio, context.state)
+        pictures = torch.cat([z, anchor.latents, points], dim=1)
         out, log_error = self.drawer(pictures, condition, anchor.features, anchor.deep)
         if self.config.prediction == "v":
             return z - noise_level[:, None, None, None] * out, log_error
@@ -163,7 +175,7 @@ class KeyPointNet(nn.Module):
         state = self._true_state(clip)
         history, action, anchors, targets = self._pairs(clip, generator)
         row = torch.arange(len(clip.latents), device=state.device).repeat_interleave(self.config.pairs)
-        anchor = self.look(clip.latents[row, anchors])
+        anchor = self.look(clip.latents[row, anchors], clip.proprio[row, anchors])
         read = step_error(anchor.state, state[row, anchors])
         shown = state[row, targets]
         shown = shown + self.config.state_noise * draw_noise(shown, generator)
@@ -226,12 +238,12 @@ class KeyPointNet(nn.Module):
     def _recall(self, history: History) -> Anchor:
         """The anchor that the memory holds; rows without one look at their last frame."""
         if history.memory is None:
-            return self.look(history.latents[:, -1])
+            return self.look(history.latents[:, -1], history.proprio[:, -1])
         blank = history.memory[:, 0].isnan()
         memory = history.memory
         if blank.any():
             memory = memory.clone()
-            memory[blank] = self._remember(self.look(history.latents[blank, -1]))
+            memory[blank] = self._remember(self.look(history.latents[blank, -1], history.proprio[blank, -1]))
         sizes = [self.config.forecast.state_dim, 1, *(math.prod(s) for s in self.shapes)]
         state, doubt, *flat = torch.split(memory, sizes, dim=1)
         latents, features, deep = (f.reshape(-1, *s) for f, s in zip(flat, self.shapes, strict=True))

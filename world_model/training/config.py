@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from world_model.errors import InputError
-from world_model.training.windows import StateEncoding, WindowConfig
+from world_model.training.state_encoding import Encoding, StateEncoding
+from world_model.training.windows import WindowConfig
 
 PRECISIONS = ("auto", "bf16", "no")
 
@@ -31,7 +32,7 @@ class TrainConfig:
 
     model: dict[str, object] = field(default_factory=dict)
     """``{"kind": ..., **fields}`` for `world_model.models.MODELS`."""
-    state: StateEncoding = field(default_factory=StateEncoding)
+    state: Encoding = field(default_factory=StateEncoding)
     windows: WindowConfig = field(default_factory=WindowConfig)
     optim: OptimConfig = field(default_factory=OptimConfig)
     batch: int = 16

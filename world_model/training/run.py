@@ -69,13 +69,15 @@ def start_run(
         "given_initial": None if first is None else first.hash,
     }
     new = _is_new(out, settings)
-    windows = Windows([data[i] for i in range(len(data))], data.contract, plan.train.windows, plan.train.state)
+    state, names = plan.train.state, data.state_names
+    windows = Windows([data[i] for i in range(len(data))], data.contract, plan.train.windows, state, names)
     length = plan.train.windows.history + plan.train.validation_frames
     check = dataclasses.replace(plan.train.windows, length=length)
-    validation = Windows([other[i] for i in range(len(other))], data.contract, check, plan.train.state)
+    validation = Windows([other[i] for i in range(len(other))], data.contract, check, state, other.state_names)
     net = load_codec(out / "codec") if not new else first.codec if first else net or _fitted(plan, windows)
     weights = tuple(float(w) for w in getattr(net, "scale", torch.ones(1)).square())
-    values = {**plan.train.model, "channel_weights": weights if len(weights) > 1 else ()}
+    weights = weights * (net.latent_channels // len(weights)) if len(weights) > 1 else ()
+    values = {**plan.train.model, "channel_weights": weights}
     kind, model_config = build_config(MODELS, values, f"recipe {name!r}")
     with torch.random.fork_rng():
         torch.manual_seed(plan.train.seed)  # torch's layers draw their first weights from the global generator

@@ -15,43 +15,7 @@ from world_model.contract import Contract
 from world_model.data.episode import Episode
 from world_model.errors import DataError
 from world_model.interface import Clip, Codec
-
-
-@dataclass(frozen=True)
-class PlanarBody:
-    """A rigid body in the plane of the picture: columns of its pose in the teacher's state, and points on it."""
-
-    x: int
-    y: int
-    angle: int
-    points: tuple[tuple[float, float], ...]
-    """In the body's own axes, in the unit of x and y."""
-
-
-@dataclass(frozen=True)
-class StateEncoding:
-    """How the teacher's state becomes a training target: key points of its bodies in the picture.
-
-    ``low`` and ``high`` are the coordinates of the picture's edges; they become -1 and 1.
-    """
-
-    bodies: tuple[PlanarBody, ...] = ()
-    low: float = 0.0
-    high: float = 1.0
-
-    @property
-    def dim(self) -> int:
-        return 2 * sum(len(b.points) for b in self.bodies)
-
-    def encode(self, state: NDArray[np.floating]) -> NDArray[np.float32]:
-        """``(..., columns)`` to ``(..., dim)``: x, y of each point in turn."""
-        columns = []
-        for body in self.bodies:
-            cos, sin = np.cos(state[..., body.angle]), np.sin(state[..., body.angle])
-            for px, py in body.points:
-                columns.append(state[..., body.x] + cos * px - sin * py)
-                columns.append(state[..., body.y] + sin * px + cos * py)
-        return ((np.stack(columns, axis=-1) - self.low) / (self.high - self.low) * 2 - 1).astype(np.float32)
+from world_model.training.state_encoding import Encoding
 
 
 @dataclass(frozen=True)
@@ -70,7 +34,12 @@ class Windows:
     """All windows of a set of episodes, held in memory as 8-bit frames."""
 
     def __init__(
-        self, episodes: Sequence[Episode], contract: Contract, config: WindowConfig, state: StateEncoding | None = None
+        self,
+        episodes: Sequence[Episode],
+        contract: Contract,
+        config: WindowConfig,
+        state: Encoding | None = None,
+        names: Sequence[str] = (),
     ) -> None:
         usable = [e for e in episodes if len(e.frames) > config.length - config.history]
         if not usable:
@@ -90,7 +59,7 @@ class Windows:
                 raise DataError(
                     "the data set holds no teacher state, which this recipe learns; record it again with it"
                 )
-            self.state = torch.from_numpy(state.encode(np.concatenate([e.state for e in usable])))  # (N, S)
+            self.state = torch.from_numpy(state.encode(np.concatenate([e.state for e in usable]), names))  # (N, S)
         self._index(np.array([len(e.frames) for e in usable]))
 
     def _index(self, lengths: NDArray[np.int64]) -> None:

@@ -10,7 +10,8 @@ from tests.world_model.tiny import tiny_contract
 from tests.world_model.training.moving_square import STATE, episodes
 from world_model.data.episode import Episode
 from world_model.errors import DataError
-from world_model.training.windows import PlanarBody, StateEncoding, WindowConfig, Windows
+from world_model.training.state_encoding import PlanarBody, StateEncoding
+from world_model.training.windows import WindowConfig, Windows
 
 
 def windows(length: int = 4, history: int = 2, count: int = 3) -> Windows:

@@ -1,0 +1,121 @@
+"""Where points of the scene are seen: pinhole cameras that stand in the world or ride on the hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from world_model.errors import InputError
+from world_model.models.layers import PointMaps
+
+_NEAR = 0.02  # m; what is nearer or behind the camera is not seen
+_FAR = 3.0  # place given to points that are not seen: a picture's width outside it
+
+
+@dataclass(frozen=True)
+class ViewConfig:
+    """A camera; axes are right, up and backward (it looks along its negative third axis)."""
+
+    focal: float
+    """Focal length in half pictures, 1 / tan(half the field of view)."""
+    position: tuple[float, float, float]
+    """m, in the world or in the hand's axes."""
+    axes: tuple[float, ...]
+    """Rows of the matrix whose columns are the camera's axes, nine numbers."""
+    mounted: bool = False
+    """Rides on the hand."""
+
+
+@dataclass(frozen=True)
+class SceneConfig:
+    """A scene with one hand; the first three numbers of proprio are its place, the next three its turn.
+
+    The turn is an axis-angle vector, as a part of pi, away from ``rest``. Places of hand and points are normalised by
+    the same bounds ``low`` and ``high`` (m). The first ``3 points`` numbers of the state are x, y, z of points.
+    """
+
+    points: int
+    low: tuple[float, float, float]
+    high: tuple[float, float, float]
+    rest: tuple[float, ...] = (0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, -1.0)
+    """Rows of the hand's axes in the world when its turn is zero: pointing straight down."""
+    views: tuple[ViewConfig, ...] = field(default_factory=tuple)
+
+
+class SceneViews(nn.Module):
+    """Pictures' coordinates of the hand and of all points, in every view."""
+
+    low: Tensor
+    span: Tensor
+    rest: Tensor
+
+    def __init__(self, config: SceneConfig) -> None:
+        super().__init__()
+        for view in config.views:
+            if len(view.axes) != 9 or len(view.position) != 3:
+                raise InputError(f"a view has {len(view.axes)} axis numbers but needs nine, and three of position")
+        self.config = config
+        low, high = torch.tensor(config.low), torch.tensor(config.high)
+        self.register_buffer("low", low, persistent=False)
+        self.register_buffer("span", (high - low) / 2, persistent=False)
+        self.register_buffer("rest", torch.tensor(config.rest).reshape(3, 3), persistent=False)
+
+    def forward(self, proprio: Tensor, state: Tensor) -> list[Tensor]:
+        """``(B, P)`` and ``(B, S)`` to ``(B, 2 (1 + points))`` of each view: x, y of the hand and of each point.
+
+        From -1 to 1 from edge to edge; points that are not seen are far outside.
+        """
+        points = torch.cat([proprio[:, :3], state[:, : 3 * self.config.points]], dim=1).float()
+        world = self.low + (points.reshape(len(points), -1, 3) + 1) * self.span  # (B, K, 3) m
+        hand = rotation(torch.pi * proprio[:, 3:6].float()) @ self.rest  # (B, 3, 3), columns are the hand's axes
+        return [self._seen(view, world, hand) for view in self.config.views]
+
+    def _seen(self, view: ViewConfig, world: Tensor, hand: Tensor) -> Tensor:
+        axes = world.new_tensor(view.axes).reshape(1, 3, 3)
+        place = world.new_tensor(view.position).reshape(1, 3, 1)
+        if view.mounted:
+            axes, place = hand @ axes, world[:, 0, :, None] + hand @ place
+        x, y, backward = ((world - place.mT) @ axes).unbind(-1)  # (B, K)
+        ahead = (-backward).clamp_min(_NEAR)
+        seen = torch.stack([view.focal * x / ahead, -view.focal * y / ahead], dim=-1)
+        hidden = (backward > -_NEAR)[..., None]
+        return torch.where(hidden, _FAR, seen.clamp(-_FAR, _FAR)).flatten(1)
+
+
+def rotation(vector: Tensor) -> Tensor:
+    """Matrices ``(B, 3, 3)`` of axis-angle vectors ``(B, 3)`` (Rodrigues' formula)."""
+    angle = vector.square().sum(-1).clamp_min(1e-12).sqrt()[:, None, None]
+    x, y, z = vector.unbind(-1)
+    zero = torch.zeros_like(x)
+    cross = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], dim=-1).reshape(-1, 3, 3)
+    identity = torch.eye(3, device=vector.device)
+    return identity + angle.sin() / angle * cross + (1 - angle.cos()) / angle.square() * (cross @ cross)
+
+
+class SceneMaps(nn.Module):
+    """Feature maps that say where the hand and all points are seen; see `PointMaps`."""
+
+    def __init__(self, config: SceneConfig, channels: int, grid: tuple[int, int]) -> None:
+        super().__init__()
+        self.channels = channels * len(config.views)
+        self.views = SceneViews(config)
+        self.maps = nn.ModuleList(PointMaps(1 + config.points, channels, grid) for _ in config.views)
+
+    def forward(self, proprio: Tensor, state: Tensor) -> Tensor:
+        """``(B, P)`` and ``(B, S)`` to ``(B, channels, U, V)``."""
+        seen = self.views(proprio, state)
+        return torch.cat([net(points) for net, points in zip(self.maps, seen, strict=True)], dim=1)
+
+
+class PlanarMaps(PointMaps):
+    """As `SceneMaps`, of a scene in the plane of the picture: the state is points, some proprio numbers are too."""
+
+    def __init__(self, proprio_points: tuple[int, ...], state_dim: int, channels: int, grid: tuple[int, int]) -> None:
+        super().__init__((len(proprio_points) + state_dim) // 2, channels, grid)
+        self.channels, self.proprio_points = channels, list(proprio_points)
+
+    def forward(self, proprio: Tensor, state: Tensor) -> Tensor:  # type: ignore[override]
+        """``(B, P)`` and ``(B, S)`` to ``(B, channels, U, V)``."""
+        return super().forward(torch.cat([proprio[:, self.proprio_points], state], dim=-1))
