@@ -119,7 +119,6 @@ def _libero(state: SceneEncoding) -> Recipe:
 
 
 RECIPES: dict[str, Recipe] = {
-    "libero-goal-nano": _libero(_GOAL_STATE),
     "pusht-nano": Recipe(
         TrainConfig(
             model=_KEY_POINTS,
@@ -141,6 +140,7 @@ RECIPES: dict[str, Recipe] = {
     # The winner with v instead of x0 prediction, and trained for one step only (direct regression).
     "pusht-form-e-v": _study({**_KEY_POINTS, "noise": {}, "prediction": "v"}, length=40, sequences=128),
     "pusht-form-e-regression": _study({**_KEY_POINTS, "noise": {"pure": 1.0}}, length=40, sequences=128),
+    "libero-goal-nano": _libero(_GOAL_STATE),
 }
 
 

@@ -13,8 +13,8 @@ from world_model.diffusion import EulerConfig, EulerSampler
 from world_model.models import MODELS
 from world_model.registry import build
 from world_model.training.config import OptimConfig, TrainConfig
-from world_model.training.trainer import Trainer
 from world_model.training.state_encoding import PlanarBody, StateEncoding
+from world_model.training.trainer import Trainer
 from world_model.training.windows import WindowConfig, Windows
 
 MODEL = {

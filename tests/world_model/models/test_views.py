@@ -1,0 +1,61 @@
+"""Cameras against hand-computed cases."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from scipy.spatial.transform import Rotation
+
+from world_model.errors import InputError
+from world_model.models.views import SceneConfig, SceneMaps, SceneViews, ViewConfig, rotation
+
+_EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+def _scene(view: ViewConfig, points: int = 2) -> SceneConfig:
+    return SceneConfig(points, (-1.0, -1.0, -1.0), (1.0, 1.0, 1.0), rest=_EYE, views=(view,))
+
+
+def test_rotation_is_scipys() -> None:
+    vectors = torch.randn(20, 3, generator=torch.Generator().manual_seed(0)).double()
+    wanted = torch.from_numpy(Rotation.from_rotvec(vectors.numpy()).as_matrix())
+    torch.testing.assert_close(rotation(vectors), wanted)
+    torch.testing.assert_close(rotation(torch.zeros(1, 3))[0], torch.eye(3))
+
+
+def test_a_fixed_camera_sees_points_where_a_pinhole_does() -> None:
+    """Camera one metre above the origin, looking down; half a metre to the right is half the picture at focal 1."""
+    views = SceneViews(_scene(ViewConfig(1.0, (0.0, 0.0, 1.0), _EYE)))
+    proprio = torch.zeros(1, 7)
+    state = torch.tensor([[0.5, 0.25, 0.0, 0.0, 0.0, 0.99]])  # the second lies too near to be seen
+    (seen,) = views(proprio, state)
+    torch.testing.assert_close(seen[0, :4], torch.tensor([0.0, 0.0, 0.5, -0.25]))
+    assert (seen[0, 4:].abs() > 2).all()
+
+
+def test_a_camera_on_the_hand_moves_and_turns_with_it() -> None:
+    view = ViewConfig(2.0, (0.1, 0.0, 0.0), _EYE, mounted=True)
+    proprio = torch.tensor([[0.2, 0.0, 0.5, 0.0, 0.0, 0.5, 1.0]])  # a quarter turn about z: its x is the world's y
+    (seen,) = SceneViews(_scene(view, points=1))(proprio, torch.tensor([[0.2, 0.2, 0.0]]))
+    hand, point = seen[0, :2], seen[0, 2:]
+    assert (hand.abs() > 2).all()  # in the camera's own plane
+    torch.testing.assert_close(point, torch.tensor([2.0 * (0.2 - 0.1) / 0.5, 0.0]), atol=1e-5, rtol=0)
+
+
+def test_maps_have_a_set_of_channels_for_each_view_and_gradients() -> None:
+    view = ViewConfig(1 / math.tan(0.4), (0.0, 0.0, 1.0), _EYE)
+    config = SceneConfig(2, (-1.0,) * 3, (1.0,) * 3, rest=_EYE, views=(view, view))
+    maps = SceneMaps(config, 8, (4, 4))
+    state = torch.zeros(3, 6, requires_grad=True)
+    out = maps(torch.zeros(3, 7), state)
+    assert out.shape == (3, 16, 4, 4)
+    out.sum().backward()
+    assert state.grad is not None
+    assert torch.isfinite(state.grad).all()
+
+
+def test_a_view_needs_nine_axis_numbers() -> None:
+    with pytest.raises(InputError, match="8 axis numbers"):
+        SceneViews(_scene(ViewConfig(1.0, (0.0, 0.0, 1.0), _EYE[:8])))

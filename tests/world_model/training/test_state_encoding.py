@@ -1,0 +1,30 @@
+"""Training targets from recorded states, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from world_model.errors import DataError
+from world_model.training.state_encoding import Joint, SceneEncoding, SpatialBody
+
+NAMES = [f"cup_{part}" for part in ("here", "x", "y", "z", "r1", "r2", "r3", "r4", "r5", "r6")] + ["drawer"]
+
+
+def test_points_turn_with_their_body_and_joints_are_scaled() -> None:
+    """A quarter turn about z takes the body's x to the world's y; the third axis is the cross product."""
+    encoding = SceneEncoding(
+        (SpatialBody("cup", ((0.0, 0.0, 0.0), (0.1, 0.0, 0.0), (0.0, 0.0, 0.2))),),
+        (Joint("drawer", -0.2, 0.0),),
+        low=(0.0, 0.0, 0.0),
+        high=(1.0, 2.0, 1.0),
+    )
+    state = np.array([[1.0, 0.5, 1.0, 0.5, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, -0.05]])
+    wanted = [0.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 0.4, 0.5]
+    assert encoding.dim == 10
+    np.testing.assert_allclose(encoding.encode(state, NAMES)[0], wanted, atol=1e-6)
+
+
+def test_a_state_that_was_not_recorded_is_named() -> None:
+    with pytest.raises(DataError, match="no state 'plate_x'"):
+        SceneEncoding((SpatialBody("plate"),)).encode(np.zeros((1, 11)), NAMES)
