@@ -31,6 +31,8 @@ LABELS = MappingProxyType(
         "block_deg_median_h16": "median block angle error, frame 16",
         "proprio_px_h16": "error of the predicted proprio, frame 16",
         "unreadable_h16": "share of generated frames without a readable block, frame 16",
+        "uncertainty_spearman_h16": "rank correlation of the model's uncertainty and the block error, frame 16",
+        "uncertainty_auroc_h16": "AUROC of the uncertainty for a block more than 12 px off, frame 16",
         "psnr_mean_to_h16": "PSNR, mean of frames 1 to 16",
         "moving_clips_h16": "clips in which the block moves by frame 16",
         "clips": "clips (n: episodes)",

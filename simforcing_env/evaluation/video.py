@@ -56,6 +56,7 @@ def evaluate_video(
     stage("generating")
     made = generate(rollout, clips, clips.future, seeds)
     curves = {"psnr": psnr(made.frames, truth), "psnr_copy": psnr(copy_last(clips), truth)}
+    curves["uncertainty"] = made.uncertainty.astype(np.float64)
     stage("drawing the constant-velocity baseline")
     velocity = constant_velocity(clips)
     curves["psnr_velocity"] = psnr(velocity, truth)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from simforcing_env.evaluation.tables import write_csv
+from simforcing_env.evaluation.trust import trust_metrics
 from simforcing_env.evaluation.video import UNREADABLE_PX, Array, VideoReport
 from world_model.metrics.clips import group_means
 from world_model.metrics.rollouts import FOLLOWING, SHIFTS
@@ -49,6 +50,8 @@ def video_metrics(report: VideoReport, horizons: Sequence[int], generator: np.ra
                 float(np.median(curves[name][:, at])), n=len(episode), unit=_UNITS[name]
             )
         found[f"unreadable_h{k}"] = mean((curves["misfit"][:, at] > UNREADABLE_PX).astype(np.float64))
+        trust = trust_metrics(curves["uncertainty"][:, at], curves["block_px"][:, at], episode, generator)
+        found |= {f"uncertainty_{name}_h{k}": metric for name, metric in trust.items()}
         found[f"psnr_mean_to_h{k}"] = mean(curves["psnr"][:, :k].mean(1), "dB")
         found[f"moving_clips_h{k}"] = Metric(float(moving.sum()), n=len(episode))
     for name, source in (("reader_px", "block_px"), ("reader_agent_px", "agent_px"), ("reader_deg", "block_deg")):
