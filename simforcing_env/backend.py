@@ -19,6 +19,7 @@ class Start:
     name: str
     frame: NDArray[np.uint8] | None = None  # (H, W, 3)
     proprio: NDArray[np.float32] | None = None  # (P,) in units
+    task: int | None = None  # of a suite; None: the name tells it
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,14 @@ from teachers.registry import make_teacher
 from teachers.teacher import Teacher
 from world_model.canvas import join
 from world_model.contract import Contract
-from world_model.errors import InputError, MissingExtraError
+from world_model.errors import DataError, InputError, MissingExtraError
 from world_model.interface import Heads
-from world_model.pretrained import LearnedSimulator, Starts
+from world_model.pretrained import LearnedSimulator, Starts, task_of
 from world_model.rollout import Rollout
 from world_model.rollout_state import RolloutState
 from world_model.runtime import Runtime
+
+_TASKS = "tasks"
 
 
 class LearnedBackend:
@@ -30,6 +32,7 @@ class LearnedBackend:
         self.rollout, self.heads, self.starts, self.checkpoint = rollout, heads, starts, checkpoint
         self.contract: Contract = rollout.contract
         self._state: RolloutState | None = None
+        self._tasks = np.zeros(0, np.int64)  # of each slot's episode, in its suite
         self._teacher: Teacher | None = None  # made when a start is asked for that is not shipped
 
     @classmethod
@@ -86,31 +89,45 @@ class LearnedBackend:
         pictures = [self._picture(start) for start in starts]
         images = np.stack([image for image, _ in pictures])
         proprio = np.clip(np.stack([values for _, values in pictures]), *self.contract.proprio_bounds())
+        tasks = np.array([task_of(s.name) if s.task is None else s.task for s in starts], np.int64)
         begun = self.rollout.start(images, proprio, seeds)
-        self._state = begun if self._state is None else self._state.replace(rows, begun)
         latents, normalized = begun.history.latents[:, -1:], begun.history.proprio[:, -1:]
         unknown = np.zeros((len(rows), 1))
-        return self._judge(images[:, None], proprio[:, None], latents, normalized, unknown)
+        seen = self._judge(images[:, None], proprio[:, None], latents, normalized, unknown, tasks)
+        if self._state is None:
+            self._state, self._tasks = begun, tasks
+        else:
+            self._state = self._state.replace(rows, begun)
+            self._tasks[rows] = tasks
+        return seen
 
     def advance(self, rows: NDArray[np.intp], actions: NDArray[np.float32]) -> Frames:
         assert self._state is not None
         every = len(rows) == len(self._state)
         part, new = self.rollout.advance(self._state if every else self._state.select(rows), actions)
         self._state = part if every else self._state.replace(rows, part)
-        return self._judge(new.frames, new.proprio, new.latents, new.normalized_proprio, new.uncertainty)
+        tasks = self._tasks[rows]
+        return self._judge(new.frames, new.proprio, new.latents, new.normalized_proprio, new.uncertainty, tasks)
 
     def branch(self, row: int, count: int, share_noise: bool) -> LearnedBackend:
         assert self._state is not None
         copies = LearnedBackend(self.rollout, self.heads, self.starts, self.checkpoint)
         copies._state = self._state.select([row]).repeat(count, share_noise=share_noise)
+        copies._tasks = self._tasks[[row]].repeat(count)
         return copies
 
     def save(self) -> dict[str, NDArray[Any]]:
         assert self._state is not None
-        return self._state.to_arrays()
+        return {**self._state.to_arrays(), _TASKS: self._tasks.copy()}
 
     def load(self, arrays: Mapping[str, NDArray[Any]], count: int) -> None:
-        self._state = self.rollout.load(arrays, count)
+        tasks = np.asarray(arrays.get(_TASKS))
+        if tasks.dtype != np.int64 or tasks.shape != (count,):
+            raise DataError(
+                f"the state's tasks are {tasks.dtype} {tasks.shape} but must be int64 ({count},); save it again"
+            )
+        others = {name: array for name, array in arrays.items() if name != _TASKS}
+        self._state, self._tasks = self.rollout.load(others, count), tasks.copy()
 
     def close(self) -> None:
         self._state = None
@@ -123,10 +140,12 @@ class LearnedBackend:
         latents: Tensor,
         normalized: Tensor,
         uncertainty: NDArray[Any],
+        tasks: NDArray[np.int64],
     ) -> Frames:
         """Add what the heads read from ``latents`` ``(R, n, C, U, V)`` and ``normalized`` proprio ``(R, n, P)``."""
         shape = images.shape[:2]
-        outcome = self.heads.outcome(latents.flatten(0, 1), normalized.flatten(0, 1))
+        of_frames = torch.from_numpy(tasks.repeat(shape[1])).to(latents.device)
+        outcome = self.heads.outcome(latents.flatten(0, 1), normalized.flatten(0, 1), of_frames)
 
         def numbers(tensor: Tensor) -> NDArray[np.float64]:
             return tensor.float().cpu().double().numpy().reshape(shape)

@@ -15,7 +15,7 @@ from world_model.contract import Contract
 from world_model.errors import InputError
 from world_model.rules import TEXT, Several, array_of, refuse_unknown, shown
 
-OPTIONS = ("start", "image", "proprio", "reset_mask")
+OPTIONS = ("start", "image", "proprio", "task", "reset_mask")
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,14 @@ def parse_options(options: Mapping[str, Any] | None, contract: Contract, num_env
         raise InputError("reset got both options 'start' and 'image'; give one of them")
     if ("image" in options) != ("proprio" in options):
         raise InputError("reset options 'image' and 'proprio' belong together; give both or neither")
+    if "task" in options and "image" not in options:
+        raise InputError("reset option 'task' goes with an 'image'; a start's name tells its own task")
     rows = _rows(options.get("reset_mask"), num_envs)
     starts: list[Start | None] = [None] * num_envs
     if "start" in options:
         starts = list(_named(options["start"], num_envs))
     elif "image" in options:
-        starts = list(_pictured(options["image"], options["proprio"], contract, num_envs))
+        starts = list(_pictured(options["image"], options["proprio"], _task(options), contract, num_envs))
     return ResetRequest(rows, [starts[row] for row in rows])
 
 
@@ -96,7 +98,14 @@ def _named(start: Any, num_envs: int) -> list[Start]:
     return [Start(name) for name in names]
 
 
-def _pictured(image: Any, proprio: Any, contract: Contract, num_envs: int) -> list[Start]:
+def _task(options: Mapping[str, Any]) -> int:
+    task = options.get("task", 0)
+    if not isinstance(task, (int, np.integer)) or isinstance(task, bool) or task < 0:
+        raise InputError(f"reset option 'task' is {shown(task)} but must be the number of a task, from 0")
+    return int(task)
+
+
+def _pictured(image: Any, proprio: Any, task: int, contract: Contract, num_envs: int) -> list[Start]:
     frames = join(contract, image)
     values = array_of("reset option 'proprio'", proprio)
     if frames.ndim == 3:
@@ -119,4 +128,4 @@ def _pictured(image: Any, proprio: Any, contract: Contract, num_envs: int) -> li
             f"reset option 'proprio' is {shown(values.tolist())} but must lie in "
             f"{low.tolist()} to {high.tolist()}; check its units"
         )
-    return [Start("image", frame, row) for frame, row in zip(frames, values.astype(np.float32), strict=True)]
+    return [Start("image", frame, row, task) for frame, row in zip(frames, values.astype(np.float32), strict=True)]

@@ -131,8 +131,8 @@ class Heads(Protocol):
 
     labels: tuple[str, ...]
 
-    def outcome(self, latents: Tensor, proprio: Tensor) -> Outcome:
-        """``latents`` ``(N, C, U, V)``, ``proprio`` ``(N, P)`` in [-1, 1]."""
+    def outcome(self, latents: Tensor, proprio: Tensor, tasks: Tensor | None = None) -> Outcome:
+        """``latents`` ``(N, C, U, V)``, ``proprio`` ``(N, P)`` in [-1, 1], ``tasks`` ``(N,)`` numbers in a suite."""
 
 
 def to_uint8(frames: Tensor) -> Tensor:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simforcing_env.commands.checks import above, at_least, share
 from simforcing_env.evaluation.scene_config import SceneMix
+from world_model.errors import InputError
 from world_model.training.head_config import HeadTraining
 
 if TYPE_CHECKING:
     from world_model.data.episode import Episode
     from world_model.heads.examples import Examples
     from world_model.pretrained import LearnedSimulator
+
+_SCENES = {"pusht": 30_000}
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class Config:
     """Clips that the checkpoint's own model generates from training episodes, so that the heads know its frames too."""
     generated_frames: int = 16
     """Frames of each such clip."""
-    scenes: int = 30_000
-    """Scenes drawn by the true renderer on top of the data set; 0 for none."""
+    scenes: int | None = None
+    """Scenes drawn by the true renderer on top of the data set; by default 30,000 for Push-T and none elsewhere."""
     mix: SceneMix = field(
         default_factory=lambda: SceneMix(
             near=0.9, near_spreads=(1.0, 2.0, 4.0, 8.0, 16.0, 40.0), smeared=0.2, smear=4.0, other_goal=0.0
@@ -57,7 +60,6 @@ def run(config: Config) -> None:
     from simforcing_env.evaluation.head_report import head_errors
     from simforcing_env.evaluation.loading import open_simulator
     from simforcing_env.evaluation.progress import spending
-    from world_model.canvas import canvas_shape
     from world_model.checkpoint import check_place
     from world_model.data.lerobot.reader import read_dataset
     from world_model.heads import OutcomeConfig
@@ -67,7 +69,7 @@ def run(config: Config) -> None:
 
     plan = config.training
     at_least(1, threads=config.threads, generated_frames=config.generated_frames)
-    at_least(0, generated_clips=config.generated_clips, scenes=config.scenes, seed=config.seed)
+    at_least(0, generated_clips=config.generated_clips, scenes=config.scenes or 0, seed=config.seed)
     at_least(1, training__batch=plan.batch, training__steps=plan.steps)
     above(0, training__minutes=plan.minutes, training__learning_rate=plan.learning_rate)
     share(training__spoiled=plan.spoiled)
@@ -75,20 +77,23 @@ def run(config: Config) -> None:
     torch.set_num_threads(config.threads)
     simulator = open_simulator(config.checkpoint)
     contract = simulator.contract
-    height, width, _ = canvas_shape(contract)
+    scenes = _SCENES.get(contract.name, 0) if config.scenes is None else config.scenes
+    if scenes and contract.name not in _SCENES:
+        raise InputError(
+            f"--scenes {scenes} are drawn for {', '.join(_SCENES)} only, not for {contract.name}; leave it"
+        )
     episodes, others = (list(read_dataset(folder, contract)) for folder in (config.dataset, config.held_out))
     examples, held_out = recorded_examples(episodes, contract), recorded_examples(others, contract)
     judged = {"true frames": held_out}
     if config.generated_clips:
         own, judged["generated frames"] = _generated(config, simulator, episodes, others)
         examples = Examples.join([examples, own])
-    if config.scenes:
-        examples = Examples.join([examples, _drawn(config, height)])
+    if scenes:
+        examples = Examples.join([examples, _drawn(config, scenes, contract.cameras[0].height)])
     codec = simulator.codec
+    channels, rows, columns = codec.encode(examples.frames[:1]).shape[1:]
     shape = OutcomeConfig(
-        latent_channels=codec.latent_channels,
-        grid=(height // codec.downsample, width // codec.downsample),
-        proprio_dim=contract.proprio_dim,
+        latent_channels=channels, grid=(rows, columns), proprio_dim=contract.proprio_dim, **_targets(examples)
     )
     with spending("training the heads") as report:
         generator = torch.Generator().manual_seed(config.seed)
@@ -123,12 +128,22 @@ def _generated(
     return found[0], found[1]
 
 
-def _drawn(config: Config, size: int) -> Examples:
+def _targets(examples: Examples) -> dict[str, Any]:
+    """What the recorded labels let heads learn: Push-T's shares and successes, or one success for each task."""
+    tasks = sum(name.removeprefix("success_").isdecimal() for name in examples.labels)
+    if not tasks:
+        return {}
+    events = tuple(f"success_{task}" for task in range(tasks))
+    own = "success_{task}"
+    return {"shares": (), "events": events, "reward": own, "reward_full": 1.0, "success": own, "tasks": tasks}
+
+
+def _drawn(config: Config, scenes: int, size: int) -> Examples:
     import numpy as np
 
     from simforcing_env.evaluation.progress import counting
     from simforcing_env.evaluation.scenes import draw_scenes, scene_examples
 
-    with counting("drawing scenes", config.scenes) as step:
+    with counting("drawing scenes", scenes) as step:
         generator = np.random.default_rng([config.seed, 2])
-        return scene_examples(draw_scenes(config.scenes, generator, config.mix, size=size, progress=step))
+        return scene_examples(draw_scenes(scenes, generator, config.mix, size=size, progress=step))

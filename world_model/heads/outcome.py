@@ -30,6 +30,8 @@ class OutcomeConfig:
     """Its value at which the reward reaches 1."""
     success: str = "success_coverage"
     """The event that counts as success."""
+    tasks: int = 0
+    """Tasks of a suite; "{task}" in the names of reward and success stands for the episode's own."""
     width: int = 32
     dilations: tuple[int, ...] = (1, 2)
     """One residual block each."""
@@ -47,11 +49,7 @@ class OutcomeHeads(nn.Module):
         super().__init__()
         self.config = config
         self.labels = (*config.shares, *config.events)
-        if config.reward not in self.labels or config.success not in config.events:
-            raise InputError(
-                f"heads take reward {config.reward!r} and success {config.success!r} but predict shares "
-                f"{config.shares} and events {config.events}; name one of them"
-            )
+        self.columns = [self._column(config.reward, self.labels), self._column(config.success, config.events)]
         rows, columns = config.grid
         self.stem = nn.Conv2d(config.latent_channels, config.width, 3, padding=1)
         self.blocks = nn.Sequential(*(ResBlock(config.width, d) for d in config.dilations))
@@ -78,10 +76,32 @@ class OutcomeHeads(nn.Module):
         shares, logits = self.readout(hidden).float().split([len(self.config.shares), len(self.config.events)], 1)
         return shares, logits
 
-    def outcome(self, latents: Tensor, proprio: Tensor) -> Outcome:
-        """Calibrated outcome of each frame."""
+    def outcome(self, latents: Tensor, proprio: Tensor, tasks: Tensor | None = None) -> Outcome:
+        """Calibrated outcome of each frame; ``tasks`` ``(N,)`` are task numbers, 0 without.
+
+        Raises:
+            InputError: a task that the heads do not know.
+        """
         shares, logits = self(latents, proprio)
         values = torch.cat([shares.clamp(0, 1), (logits / self.temperature).sigmoid()], 1)
-        column = {name: values[:, i] for i, name in enumerate(self.labels)}
-        reward = (column[self.config.reward] / self.config.reward_full).clamp(0, 1)
-        return Outcome(reward, column[self.config.success], values)
+        known = max(1, self.config.tasks)
+        if tasks is None:
+            tasks = torch.zeros(len(values), dtype=torch.int64, device=values.device)
+        elif len(tasks) and not 0 <= int(tasks.min()) <= int(tasks.max()) < known:
+            raise InputError(f"heads got task {int(tasks.max())} but know 0 to {known - 1}; choose one of these")
+        reward, success = (
+            values.gather(1, torch.tensor(columns, device=values.device)[tasks][:, None])[:, 0]
+            for columns in self.columns
+        )
+        return Outcome((reward / self.config.reward_full).clamp(0, 1), success, values)
+
+    def _column(self, name: str, names: tuple[str, ...]) -> list[int]:
+        """Place of a label among the values, for each task."""
+        wanted = [name.replace("{task}", str(task)) for task in range(max(1, self.config.tasks))]
+        missing = [label for label in wanted if label not in names]
+        if missing:
+            raise InputError(
+                f"heads take reward {self.config.reward!r} and success {self.config.success!r} but predict shares "
+                f"{self.config.shares} and events {self.config.events}; {missing[0]!r} is missing, name one of them"
+            )
+        return [self.labels.index(label) for label in wanted]

@@ -2,6 +2,6 @@
 
 from world_model.pretrained.names import packaged_names, register_folder, resolve
 from world_model.pretrained.simulator import LearnedSimulator
-from world_model.pretrained.starts import Starts
+from world_model.pretrained.starts import Starts, task_of
 
-__all__ = ["LearnedSimulator", "Starts", "packaged_names", "register_folder", "resolve"]
+__all__ = ["LearnedSimulator", "Starts", "packaged_names", "register_folder", "resolve", "task_of"]

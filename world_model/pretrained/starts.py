@@ -18,6 +18,12 @@ from world_model.contract import Contract
 from world_model.errors import DataError, InputError
 
 
+def task_of(start: str) -> int:
+    """Task number of a start that is named "<suite>/<task>/<init>"; 0 for other names."""
+    parts = start.split("/")
+    return int(parts[1]) if len(parts) == 3 and parts[1].isdecimal() else 0
+
+
 @dataclass(frozen=True)
 class Starts:
     """N named initial states as the cameras and the joints see them."""

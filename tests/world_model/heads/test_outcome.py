@@ -1,5 +1,7 @@
 """What heads make of their numbers, and what they refuse."""
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -75,3 +77,18 @@ def test_registry_round_trip():
 def test_size_and_parameters_of_the_shipped_form():
     count = sum(p.numel() for p in OutcomeHeads(OutcomeConfig()).parameters())
     assert count < 600_000
+
+
+def test_each_task_has_its_own_success():
+    config = OutcomeConfig(
+        6, (4, 4), 2, (), ("success_0", "success_1"), "success_{task}", 1.0, "success_{task}", tasks=2, width=8
+    )
+    made, given = heads(config), inputs(4)
+    outcome = made.outcome(*given, torch.tensor([0, 1, 1, 0]))
+    torch.testing.assert_close(outcome.success, outcome.values[[0, 1, 2, 3], [0, 1, 1, 0]])
+    torch.testing.assert_close(outcome.reward, outcome.success)
+    torch.testing.assert_close(made.outcome(*given).success, outcome.values[:, 0])
+    with pytest.raises(InputError, match="task 2 but know 0 to 1"):
+        made.outcome(*given, torch.tensor([0, 1, 2, 0]))
+    with pytest.raises(InputError, match="'success_2' is missing"):
+        OutcomeHeads(dataclasses.replace(config, tasks=3))
