@@ -24,7 +24,8 @@ from world_model.models import MODELS
 from world_model.pretrained import LearnedSimulator
 from world_model.registry import build, build_config
 from world_model.runtime import resolve_device
-from world_model.training.recipes import Recipe, recipe
+from world_model.training.recipe import Recipe
+from world_model.training.recipes import recipe
 from world_model.training.trainer import Trainer
 from world_model.training.windows import Windows
 
