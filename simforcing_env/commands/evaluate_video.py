@@ -10,17 +10,29 @@ known frame. Baselines: copy (the last known frame) and velocity (pusher and blo
 drawn by the true renderer). _one_frame: the same clips from their last known frame alone, which is what env.reset
 knows; most are in motion there, which one frame does not show. shuffle_gap_db, zero_gap_db and shift_*_gap_db: PSNR
 lost, as the mean of frames 1 to 16, when a clip gets another episode's actions, is told to hold the pusher where it
-is, or gets actions one frame off. Intervals are over episodes. Tune on --split validation or a validation data set
+is, or gets actions one frame off. Intervals are over episodes. A robot arm's simulator is measured by pixels (each
+camera's too) and by the predicted place of the hand (gripper_cm); _success and _failure keep episodes by their end,
+"moving" those in which an object has gone a centimetre. Tune on --split validation or a validation data set
 only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from simforcing_env.commands.checks import at_least, some
 from simforcing_env.evaluation.options import EvaluationOptions
 from world_model.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from world_model.data.episode import Episode
+    from world_model.metrics.clips import Clips
+    from world_model.metrics.lpips import Lpips
+    from world_model.pretrained import LearnedSimulator
+    from world_model.rollout import Rollout
 
 
 @dataclass(frozen=True)
@@ -52,17 +64,18 @@ def run(config: Config) -> None:
         write_curve_table,
         write_metric_table,
     )
-    from world_model.metrics.clips import cut_clips
-    from world_model.metrics.lpips import MISSING, find_weights, load_lpips
     from world_model.results import write_results
 
     at_least(1, clips_per_episode=config.clips_per_episode, horizons=config.horizons)
     at_least(2, episodes=config.episodes or None, history=config.history)
     some(horizons=config.horizons)
     simulator, rollout = open_rollout(config)
+    if simulator.contract.name != "pusht":
+        _arm(config, simulator, rollout)
+        return
     reader, camera = load_reader(), simulator.contract.cameras[0]
     size = reader.config.size
-    if (simulator.contract.name, camera.height, camera.width) != ("pusht", size, size):
+    if (camera.height, camera.width) != (size, size):
         raise InputError(
             f"checkpoint {config.checkpoint} draws {simulator.contract.name} at {camera.width} x {camera.height} px "
             f"but the pose reader knows Push-T at {size} x {size} px only; give such a checkpoint"
@@ -71,11 +84,7 @@ def run(config: Config) -> None:
         raise InputError("the baseline of constant velocity needs 2 known frames, not 1; give --history 2 or more")
     episodes = true_episodes(config.dataset, config.split, config.episodes, simulator.contract)
     generator = np.random.default_rng(config.seed)
-    clips = cut_clips(episodes, rollout.history, max(config.horizons), config.clips_per_episode, generator, 2)
-    weights = find_weights()
-    if weights is None:
-        print(MISSING)
-    lpips = load_lpips(weights) if weights else None
+    clips, lpips = _prepared(config, rollout, episodes, generator)
     report = evaluate_video(rollout, clips, reader, lpips, config.horizons, generator, tqdm.write)
     metrics = video_metrics(report, config.horizons, generator)
     print_metrics(metrics)
@@ -94,3 +103,45 @@ def run(config: Config) -> None:
     kept = headline(metrics)
     write_results(config.json, metrics=kept, **provenance(simulator, rollout, [config.seed]))
     print(f"written: {config.json}, tables beside it, pictures in {media}")
+
+
+def _prepared(
+    config: Config, rollout: Rollout, episodes: list[Episode], generator: np.random.Generator
+) -> tuple[Clips, Lpips | None]:
+    from world_model.metrics.clips import cut_clips
+    from world_model.metrics.lpips import MISSING, find_weights, load_lpips
+
+    weights = find_weights()
+    if weights is None:
+        print(MISSING)
+    clips = cut_clips(episodes, rollout.history, max(config.horizons), config.clips_per_episode, generator, 2)
+    return clips, load_lpips(weights) if weights else None
+
+
+def _arm(config: Config, simulator: LearnedSimulator, rollout: Rollout) -> None:
+    """The report of a robot arm's simulator, whose objects have no reader."""
+    import numpy as np
+    from tqdm import tqdm
+
+    from simforcing_env.evaluation.arm_pictures import arm_grid
+    from simforcing_env.evaluation.arm_video import arm_metrics, evaluate_arm_video
+    from simforcing_env.evaluation.reporting import print_metrics, provenance
+    from simforcing_env.pictures import write_png
+    from world_model.data.lerobot.reader import read_dataset
+    from world_model.results import write_results
+
+    if config.dataset is None:
+        raise InputError(f"evaluate video takes recorded episodes of {simulator.contract.name}; give --dataset")
+    data = read_dataset(config.dataset, simulator.contract)
+    episodes = [data[i] for i in range(min(config.episodes or len(data), len(data)))]
+    generator = np.random.default_rng(config.seed)
+    clips, lpips = _prepared(config, rollout, episodes, generator)
+    names = data.state_names
+    report = evaluate_arm_video(rollout, clips, episodes, names, lpips, config.horizons, generator, tqdm.write)
+    metrics = arm_metrics(report, config.horizons, generator)
+    print_metrics(metrics)
+    if config.json is None:
+        return
+    write_png(config.json.parent / "media" / f"{config.json.stem}.png", arm_grid(report))
+    write_results(config.json, metrics=metrics, **provenance(simulator, rollout, [config.seed]))
+    print(f"written: {config.json}")

@@ -47,6 +47,9 @@ COMMANDS = MappingProxyType(
         "evaluate calibration": Command(
             "simforcing_env.commands.evaluate_calibration", "how far the success probability can be trusted"
         ),
+        "evaluate openloop": Command(
+            "simforcing_env.commands.evaluate_openloop", "replay whole episodes: do they end as they did in truth"
+        ),
         "bench env": Command("simforcing_env.commands.bench_env", "frames per second of the learned environment"),
         "bench codec": Command("simforcing_env.commands.bench_codec", "quality, speed and size of the codecs"),
         "bench kill": Command("simforcing_env.commands.bench_kill", "kill recording and training; is anything lost?"),
