@@ -1,10 +1,11 @@
-"""Make a checkpoint ready to ship: starts drawn by its teacher, the sampler, and a model card with the training curve.
+"""Make a checkpoint ready to ship: starts, the sampler, and a model card with the training curve.
 
 Heads that it has are kept. The starts are stored as frames, so that the shipped environment needs no simulator.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,8 @@ from world_model.errors import DataError, InputError
 if TYPE_CHECKING:
     from torch import nn
 
-    from world_model.pretrained import LearnedSimulator
+    from world_model.contract import Contract
+    from world_model.pretrained import LearnedSimulator, Starts
 
 _STARTS = (
     *(f"seed-{k}" for k in range(48)),
@@ -42,7 +44,11 @@ class Config:
     notes: str = ""
     """Further text for the model card."""
     starts: tuple[str, ...] = _STARTS
-    """Names of the starts to ship; those of Push-T by default."""
+    """Names of the starts to ship, drawn by the checkpoint's teacher; those of Push-T by default."""
+    starts_of: tuple[Path, ...] = ()
+    """Data sets whose episodes' first frames to ship instead, each start once."""
+    starts_each: int = 10
+    """Starts of each task to take from every such data set."""
     sampler_steps: int | None = None
     """Sampler steps to ship; by default the checkpoint's."""
 
@@ -51,31 +57,55 @@ def run(config: Config) -> None:
     """Draw the starts, write the card, save."""
     import dataclasses
 
-    import numpy as np
-
     from simforcing_env.evaluation.loading import open_simulator
-    from teachers.registry import make_teacher
-    from world_model.canvas import join
     from world_model.checkpoint import check_place
     from world_model.pretrained import Starts
 
     some(starts=config.starts)
-    at_least(1, sampler_steps=config.sampler_steps)
+    at_least(1, sampler_steps=config.sampler_steps, starts_each=config.starts_each)
     check_place(config.out)
     simulator = open_simulator(str(config.checkpoint))
     curve = [] if config.run_folder is None else curve_of(config.run_folder, simulator)
     if config.heads is not None:
         simulator.heads = heads_of(config.heads, simulator)
-    teacher = make_teacher(simulator.contract.name, simulator.contract)
-    seen = [teacher.reset(name) for name in config.starts]
-    canvases = [join(simulator.contract, o.frames) for o in seen]
-    simulator.starts = Starts(config.starts, np.stack(canvases), np.stack([o.proprio for o in seen]))
+    taken = [recorded_starts(folder, simulator.contract, config.starts_each) for folder in config.starts_of]
+    simulator.starts = Starts.join(taken) if taken else drawn_starts(config.starts, simulator.contract)
     if config.sampler_steps is not None:
         simulator.sampler = simulator.sampler.with_steps(config.sampler_steps)
     simulator.card = card(config, simulator.recipe, dataclasses.asdict(simulator.sampler.config), curve)
     simulator.save_pretrained(config.out)
     size = sum(f.stat().st_size for f in config.out.rglob("*") if f.is_file()) / 1e6
-    print(f"{config.out}: {size:.1f} MB, {len(config.starts)} starts")
+    print(f"{config.out}: {size:.1f} MB, {len(simulator.starts)} starts")
+
+
+def drawn_starts(names: tuple[str, ...], contract: Contract) -> Starts:
+    """Starts as the contract's teacher draws them."""
+    import numpy as np
+
+    from teachers.registry import make_teacher
+    from world_model.canvas import join
+    from world_model.pretrained import Starts
+
+    teacher = make_teacher(contract.name, contract)
+    seen = [teacher.reset(name) for name in names]
+    return Starts(names, np.stack([join(contract, o.frames) for o in seen]), np.stack([o.proprio for o in seen]))
+
+
+def recorded_starts(folder: Path, contract: Contract, each: int) -> Starts:
+    """First frames of a data set's episodes, each start once and ``each`` of a task."""
+    import numpy as np
+
+    from world_model.data.lerobot.reader import read_dataset
+    from world_model.pretrained import Starts, task_of
+
+    data, counts, kept = read_dataset(folder, contract), Counter[int](), {}
+    for index, name in enumerate(data.starts):
+        if name not in kept and counts[task_of(name)] < each:
+            counts[task_of(name)] += 1
+            kept[name] = data[index]
+    firsts = [(e.frames[0], e.proprio[0]) for e in kept.values()]
+    frames, proprio = (np.stack(part) for part in zip(*firsts, strict=True))
+    return Starts(tuple(kept), frames, proprio)
 
 
 def heads_of(folder: Path, simulator: LearnedSimulator) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -46,6 +47,16 @@ class Starts:
                 f"{self.frames.shape} and proprio {self.proprio.shape}; give each start its own name, one "
                 "(H, W, 3) uint8 frame and one row of proprio"
             )
+
+    @classmethod
+    def join(cls, parts: Sequence[Starts]) -> Starts:
+        """Several sets as one.
+
+        Raises:
+            DataError: a name occurs twice.
+        """
+        names = tuple(name for part in parts for name in part.names)
+        return cls(names, np.concatenate([p.frames for p in parts]), np.concatenate([p.proprio for p in parts]))
 
     def __len__(self) -> int:
         return len(self.names)

@@ -163,3 +163,14 @@ def test_mistakes_are_one_sentence(
         assert len(lines) == 1
         assert lines[0].startswith("simforcing: ")
         assert expected in lines[0]
+
+
+def test_pack_takes_the_starts_of_a_data_set(checkpoint: Path, dataset: Path, tmp_path: Path) -> None:
+    """First frames as they were recorded, as many as asked for."""
+    out = tmp_path / "packed"
+    assert simforcing("pack", "--checkpoint", checkpoint, "--out", out, "--starts-of", dataset, "--starts-each", 3) == 0
+    starts, data = LearnedSimulator.from_pretrained(out).starts, read_dataset(dataset)
+    assert starts is not None
+    assert list(starts.names) == data.starts[:3]
+    np.testing.assert_array_equal(starts.frames[2], data[2].frames[0])
+    np.testing.assert_array_equal(starts.proprio[2], data[2].proprio[0])
