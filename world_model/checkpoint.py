@@ -178,7 +178,7 @@ def load_state(module: nn.Module, tensors: Mapping[str, Tensor], file: Path | st
     """Copy tensors into a module, each cast to the module's own dtype; nothing is skipped.
 
     Raises:
-        DataError: a key is missing, unexpected, of another shape or not finite (named with the file).
+        DataError: a key is missing, unexpected, of another shape or type, or not finite (named with the file).
     """
     own = module.state_dict()
     for title, keys in (("lacks", own.keys() - tensors.keys()), ("has the unexpected", tensors.keys() - own.keys())):
@@ -193,6 +193,11 @@ def load_state(module: nn.Module, tensors: Mapping[str, Tensor], file: Path | st
             raise DataError(
                 f"{file} has {key!r} of shape {tuple(value.shape)} but {type(module).__name__} takes "
                 f"{tuple(own[key].shape)}; use the weights with the config they were saved with"
+            )
+        if value.is_floating_point() != own[key].is_floating_point():
+            raise DataError(
+                f"{file} has {key!r} of type {value.dtype} but {type(module).__name__} takes {own[key].dtype}; "
+                "use the weights that were saved"
             )
         if not torch.isfinite(value).all():
             raise DataError(f"{file} has NaN or infinite numbers in {key!r}; its training has failed, use another")

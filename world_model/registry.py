@@ -7,15 +7,25 @@ A registry is ``dict[str, tuple[type[Config], type[Thing]]]`` where ``Thing(conf
 from __future__ import annotations
 
 import dataclasses
+import sys
+import textwrap
 import types
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from world_model.errors import DataError, InputError
+from world_model.errors import DataError, InputError, SimforcingError
+from world_model.rules import FLAG, TEXT, Number, Rule, Whole
 
 Registry = Mapping[str, tuple[type[Any], type[Any]]]
 
-_SCALARS: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), str: (str,)}
+_FINITE = sys.float_info.max
+_SCALARS: Mapping[Any, Rule] = {
+    bool: FLAG,
+    int: Whole(-(2**63), 2**63),
+    float: Number(-_FINITE, _FINITE),
+    str: TEXT,
+}
 
 
 def to_dict(registry: Registry, thing: Any) -> dict[str, Any]:
@@ -50,7 +60,13 @@ def build_config(registry: Registry, values: Mapping[str, Any], where: str) -> t
 def build(registry: Registry, values: Mapping[str, Any], where: str) -> Any:
     """The thing of a JSON form, built from its config (errors as `build_config`)."""
     kind, config = build_config(registry, values, where)
-    return registry[kind][1](config)
+    try:
+        return registry[kind][1](config)
+    except SimforcingError:
+        raise
+    except (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        reason = textwrap.shorten(str(error), 120, placeholder=" ...")
+        raise DataError(f"{where} describes a {kind!r} that cannot be built ({reason}); correct the file") from error
 
 
 def _names(registry: Registry) -> str:
@@ -91,11 +107,10 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         items = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else list(arguments)
         if len(items) == len(value):
             return tuple(_value(a, v, where) for a, v in zip(items, value, strict=True))
-    elif (origin is Literal and value in arguments) or (hint is bool and isinstance(value, bool)):
-        return value
-    elif hint in _SCALARS and isinstance(value, _SCALARS[hint]) and not isinstance(value, bool):
-        return hint(value)
-    elif (origin is None and hint not in (bool, *_SCALARS)) or origin in (dict, list):
+    elif hint in _SCALARS:
+        with suppress(ValueError):
+            return _SCALARS[hint](value)
+    elif (origin is Literal and value in arguments) or origin in (None, dict, list):
         return value
     name = hint.__name__ if isinstance(hint, type) and origin is None else str(hint).replace("typing.", "")
     raise DataError(f"{where} is {value!r} but must be {name}; correct the file")

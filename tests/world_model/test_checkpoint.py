@@ -218,6 +218,9 @@ def test_bf16_storage_keeps_buffers_and_loads_into_float32(tmp_path: Path) -> No
         ({"layer.bias": None}, ("lacks key 'layer.bias'", "_Net")),
         ({"layer.extra": torch.zeros(1)}, ("unexpected key 'layer.extra'", "_Net")),
         ({"layer.weight": torch.zeros(2, 4)}, ("'layer.weight' of shape (2, 4)", "takes (2, 3)")),
+        ({"layer.weight": torch.zeros(2, 3, dtype=torch.int8)}, ("'layer.weight' of type torch.int8", "takes")),
+        ({"layer.weight": torch.full((2, 3), torch.nan)}, ("NaN or infinite numbers in 'layer.weight'", "model")),
+        ({"layer.weight": torch.full((2, 3), -torch.inf)}, ("NaN or infinite numbers in 'layer.weight'", "model")),
     ],
 )
 def test_weights_that_do_not_fit_are_named(change: dict[str, torch.Tensor | None], words: tuple[str, ...]) -> None:

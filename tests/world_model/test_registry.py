@@ -1,6 +1,7 @@
 """Registries: configs of nested plain values come back equal; mistakes name the file, the field and the choice."""
 
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -72,6 +73,8 @@ def test_bare_configs_need_to_be_of_one_kind() -> None:
         ({"kind": "thing", "width": 1, "depth": 2}, "an unknown field 'depth'"),
         ({"kind": "thing", "width": "1"}, "field 'width' is '1' but must be int"),
         ({"kind": "thing", "width": True}, "field 'width' is True but must be int"),
+        ({"kind": "thing", "width": 1, "inner": {"rate": math.nan}}, "field 'rate' is nan but must be float"),
+        ({"kind": "thing", "width": 1, "inner": {"rate": math.inf}}, "field 'rate' is inf but must be float"),
         ({"kind": "thing", "width": 1.5}, "field 'width' is 1.5 but must be int"),
         ({"kind": "thing", "width": 1, "mode": "eps"}, "field 'mode' is 'eps' but must be Literal.*x0"),
         ({"kind": "thing", "width": 1, "inner": 3}, "field 'inner' is 3 but must be Inner"),
@@ -84,3 +87,13 @@ def test_mistakes_are_named(values: dict[str, Any], words: str) -> None:
     with pytest.raises(DataError, match=words) as error:
         build(REGISTRY, values, "c.json")
     assert "\n" not in str(error.value)
+
+
+def test_a_thing_that_cannot_be_built_names_the_file() -> None:
+    class Divider(Thing):
+        def __init__(self, config: Config) -> None:
+            super().__init__(config)
+            self.share = 1 / config.width
+
+    with pytest.raises(DataError, match=r"c\.json describes a 'divider' that cannot be built \(division by zero\)"):
+        build({"divider": (Config, Divider)}, {"kind": "divider", "width": 0}, "c.json")
