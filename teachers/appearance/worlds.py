@@ -76,3 +76,9 @@ def make_paired(world: str, contract: Contract | None = None) -> PairedTeacher:
     if looks.source == "real":
         return PairedTeacher(twin.teacher, source, twin.dress)
     return PairedTeacher(source, twin.teacher, twin.dress)
+
+
+def make_sim(world: str, contract: Contract | None = None) -> Teacher:
+    """A teacher of a world's `sim` domain; raises as `make_paired` does."""
+    looks = two_looks(world)
+    return make_teacher(looks.teacher if looks.source == "sim" else looks.twin, contract)

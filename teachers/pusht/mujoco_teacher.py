@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,7 +47,6 @@ class MujocoPushTTeacher(TableTeacher):
         self.config = config or MujocoPushTConfig()
         super().__init__(self.config, MujocoWorld(self.config.physics, self.config.goal))
         self.world: MujocoWorld
-        self._renderer: Renderer | None = None
 
     def render(self) -> dict[str, NDArray[np.uint8]]:
         """Present frame.
@@ -54,10 +54,7 @@ class MujocoPushTTeacher(TableTeacher):
         Raises:
             NoRendererError: this machine cannot draw.
         """
-        if self._renderer is None or self._renderer.closed:
-            self._renderer = Renderer(self.world.model, self.config.size)
-        camera = self.world.model.camera("top").id
-        return {"top": self._renderer.render(self.world.data, camera, self.config.size)}
+        return {"top": _painter(self.config.goal, self.config.size).paint(self.world)}
 
     def snapshot(self) -> Snapshot:
         self._require_start("snapshot")
@@ -81,3 +78,19 @@ class MujocoPushTTeacher(TableTeacher):
         for teacher in branches:
             teacher.restore(snapshot)
         return branches
+
+
+class _Painter:
+    """Draws all worlds of one goal in this process, for a context of each one's own would cost memory and time."""
+
+    def __init__(self, goal: tuple[float, float, float], size: int) -> None:
+        self._model, self._size = MujocoWorld(goal=goal).model, size
+        self._renderer: Renderer | None = None
+
+    def paint(self, world: MujocoWorld) -> NDArray[np.uint8]:
+        if self._renderer is None or self._renderer.closed:
+            self._renderer = Renderer(self._model, self._size)
+        return self._renderer.render(world.data, self._model.camera("top").id, self._size)
+
+
+_painter = functools.lru_cache(maxsize=4)(_Painter)
