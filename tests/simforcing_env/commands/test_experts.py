@@ -31,7 +31,7 @@ def test_it_measures_and_continues(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_no_initial_states_measure_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="0 initial states"):
+    with pytest.raises(InputError, match="--inits is 0"):
         run(Config(json=tmp_path / "experts.json", inits=0))
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import importlib
 import inspect
 import itertools
+import re
 import subprocess
 import sys
 import textwrap
@@ -24,6 +25,15 @@ def test_the_command_explains_every_option(name):
     assert config.__dataclass_params__.frozen
     assert callable(getattr(module, command.function))
     assert sorted(unexplained(config)) == []
+
+
+def test_the_readme_names_every_command(root):
+    """In its table, where a group's further commands stand without the group."""
+    lines = (root / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = [line.partition(" | ")[0] for line in lines if line.startswith("| `simforcing ")]
+    groups = [re.findall(r"`(?:simforcing )?([^`]+)`", row) for row in rows]
+    named = {name for names in groups for name in (*names, *(f"{names[0].split()[0]} {name}" for name in names))}
+    assert sorted(set(COMMANDS) - named) == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)
