@@ -6,12 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 
 from world_model.canvas import canvas_shape
 from world_model.checkpoint import read_tensors, write_tensors
@@ -84,8 +86,13 @@ class Starts:
             raise DataError(f"starts in {where} have NaN or infinite proprio; record them again")
 
     def save(self, path: Path) -> None:
-        """Write one safetensors file; the names stand in its metadata."""
-        tensors = {"frames": torch.from_numpy(self.frames), "proprio": torch.from_numpy(self.proprio)}
+        """Write one safetensors file; frames as PNG one after the other, the names in its metadata."""
+        pictures = [_png(frame) for frame in self.frames]
+        tensors = {
+            "pictures": torch.frombuffer(bytearray(b"".join(pictures)), dtype=torch.uint8),
+            "ends": torch.tensor([len(picture) for picture in pictures]).cumsum(0),
+            "proprio": torch.from_numpy(self.proprio),
+        }
         write_tensors(path, tensors, {"names": json.dumps(self.names)})
 
     @classmethod
@@ -98,8 +105,16 @@ class Starts:
         tensors, metadata = read_tensors(path)
         try:
             names: Any = json.loads(metadata["names"])
-            return cls(tuple(map(str, names)), tensors["frames"].numpy(), tensors["proprio"].numpy())
-        except (KeyError, TypeError, ValueError) as error:
+            pictures = np.split(tensors["pictures"].numpy(), tensors["ends"].numpy()[:-1])
+            frames = np.stack([np.asarray(Image.open(BytesIO(p.tobytes()))) for p in pictures])
+            return cls(tuple(map(str, names)), frames, tensors["proprio"].numpy())
+        except (KeyError, TypeError, ValueError, OSError) as error:
             if isinstance(error, DataError):
                 raise
             raise DataError(f"{path} does not hold starts ({error}); copy the checkpoint again") from error
+
+
+def _png(frame: NDArray[np.uint8]) -> bytes:
+    written = BytesIO()
+    Image.fromarray(frame).save(written, "PNG", optimize=True)
+    return written.getvalue()
