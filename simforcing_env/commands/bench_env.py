@@ -3,8 +3,9 @@
 ``fps_single`` is `gym.make` with all of Gymnasium's wrappers, one action a step; ``fps_kN`` is the vector form with N
 episodes, one action a step; ``branchKxN_s`` is `branch(K)` and one step of N frames. ``import_s`` is ``import
 simforcing_env`` in a fresh process; ``make_reset_s`` is `gym.make` and the first reset in another one, after that
-import, with all that they load themselves. ``teacher_fps`` is gym-pusht itself in the same process, drawing pictures of
-the same size. Intervals are over repeated stretches of time.
+import, with all that they load themselves. ``teacher_fps`` is the true simulator in the same process, drawing the same
+pictures at the same rate (gym-pusht itself; LIBERO in its stock look, and ``teacher_fast_fps`` in its fast one);
+``ratio_kN`` is ``fps_kN`` by it. Intervals are over repeated stretches of time.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from world_model.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
+    from world_model.contract import Contract
     from world_model.results import Metric
 
 _IMPORT = "import time; t = time.perf_counter(); import simforcing_env; print(time.perf_counter() - t)"
@@ -86,7 +88,7 @@ def run(config: Config) -> None:
 
     import simforcing_env  # noqa: F401 (registers the ids)
     from simforcing_env.learned import LearnedBackend
-    from world_model.results import describe_device, this_command, write_results
+    from world_model.results import Metric, describe_device, this_command, write_results
 
     at_least(1, threads=config.threads, batches=config.batches, branches=config.branches, processes=config.processes)
     at_least(1, branch_frames=config.branch_frames, stretches=config.stretches, sampler_steps=config.sampler_steps)
@@ -110,16 +112,14 @@ def run(config: Config) -> None:
         **{f"fps_k{k}": partial(_batched, make, k, config, generator) for k in config.batches},
         f"branch{config.branches}x{config.branch_frames}_s": lambda: _branch(make(1), config, generator),
         "peak_mb": _peak,  # after the largest batch, before anything else is loaded
-        "teacher_env_fps": lambda: _teacher_env(probe.contract.name, config, generator),
-        "teacher_fps": lambda: _gym_pusht(probe.contract.cameras[0].height, config, generator),
+        **_true_simulators(probe.contract, config, generator),
     }
-    if probe.contract.name != "pusht":
-        del measures["teacher_fps"], measures["teacher_env_fps"]
-    else:
-        extras("pusht")
     for name in (bar := tqdm(measures)):
         bar.set_description(name)
         metrics[name] = measures[name]()
+    if "teacher_fps" in metrics:
+        slow = metrics["teacher_fps"].value
+        metrics |= {f"ratio_k{k}": Metric(metrics[f"fps_k{k}"].value / slow, unit="times") for k in config.batches}
     for name, metric in metrics.items():
         interval = "" if metric.low is None else f"  ({metric.low:.4g} to {metric.high:.4g})"
         print(f"{name:20s} {metric.value:10.4g} {metric.unit}{interval}")
@@ -234,13 +234,30 @@ def _branch(env: Any, config: Config, generator: np.random.Generator) -> Metric:
     return Metric.mean(times[1:], generator, "s")
 
 
-def _teacher_env(world: str, config: Config, generator: np.random.Generator) -> Metric:
-    from simforcing_env.teacher_env import TeacherVectorEnv
+def _true_simulators(
+    contract: Contract, config: Config, generator: np.random.Generator
+) -> dict[str, Callable[[], Metric]]:
+    """What the learned environment is held against."""
+    from simforcing_env.teacher_env import LiberoTeacherVectorEnv, TeacherVectorEnv
+    from teachers.registry import LIBERO
 
-    def make(count: int) -> TeacherVectorEnv:
-        return TeacherVectorEnv(count, teacher=world, success_threshold=1.0)
-
-    return _batched(make, 1, config, generator)
+    if contract.name == "pusht":
+        extras("pusht")
+        own = partial(TeacherVectorEnv, teacher="pusht", success_threshold=1.0)
+        return {
+            "teacher_env_fps": lambda: _batched(own, 1, config, generator),
+            "teacher_fps": lambda: _gym_pusht(contract.cameras[0].height, config, generator),
+        }
+    if contract.name not in LIBERO:
+        return {}
+    extras("libero")
+    cameras, size = tuple(camera.name for camera in contract.cameras), contract.cameras[0].height
+    seen: dict[str, Any] = {"suite": contract.name, "cameras": cameras, "size": size, "frame_hz": contract.frame_hz}
+    make = partial(LiberoTeacherVectorEnv, **seen, success_threshold=1.0)
+    return {
+        "teacher_fps": lambda: _batched(partial(make, look="stock"), 1, config, generator),
+        "teacher_fast_fps": lambda: _batched(partial(make, look="fast"), 1, config, generator),
+    }
 
 
 def _gym_pusht(size: int, config: Config, generator: np.random.Generator) -> Metric:

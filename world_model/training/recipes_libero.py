@@ -14,6 +14,10 @@ LIBERO_LOW, LIBERO_HIGH = (-0.9, -0.8, 0.8), (0.5, 0.8, 1.8)
 """Bounds (m) of places in the table-top suites, those of the hand in their contracts."""
 _UPRIGHT = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.06))
 _LYING = (*_UPRIGHT, (0.05, 0.0, 0.0))
+_JOINTS = (
+    Joint("flat_stove_1_button", -0.5, 2.0),
+    *(Joint(f"wooden_cabinet_1_{level}_level", -0.2, 0.02) for level in ("bottom", "middle", "top")),
+)
 _GOAL_STATE = SceneEncoding(
     bodies=(
         SpatialBody("akita_black_bowl_1", _UPRIGHT),
@@ -22,10 +26,20 @@ _GOAL_STATE = SceneEncoding(
         SpatialBody("wine_bottle_1", _UPRIGHT),
         *(SpatialBody(name) for name in ("flat_stove_1", "wine_rack_1", "wooden_cabinet_1")),
     ),
-    joints=(
-        Joint("flat_stove_1_button", -0.5, 2.0),
-        *(Joint(f"wooden_cabinet_1_{level}_level", -0.2, 0.02) for level in ("bottom", "middle", "top")),
+    joints=_JOINTS,
+    low=LIBERO_LOW,
+    high=LIBERO_HIGH,
+)
+_SPATIAL_STATE = SceneEncoding(
+    bodies=(
+        SpatialBody("akita_black_bowl_1", _UPRIGHT),
+        SpatialBody("akita_black_bowl_2", _UPRIGHT),
+        SpatialBody("cookies_1", _LYING),
+        SpatialBody("glazed_rim_porcelain_ramekin_1", _UPRIGHT),
+        SpatialBody("plate_1", _UPRIGHT),
+        *(SpatialBody(name) for name in ("flat_stove_1", "wooden_cabinet_1")),
     ),
+    joints=_JOINTS,
     low=LIBERO_LOW,
     high=LIBERO_HIGH,
 )
@@ -75,4 +89,5 @@ def _libero(state: SceneEncoding) -> Recipe:
 
 LIBERO_RECIPES: dict[str, Recipe] = {
     "libero-goal-nano": _libero(_GOAL_STATE),
+    "libero-spatial-nano": _libero(_SPATIAL_STATE),
 }

@@ -36,9 +36,11 @@ def test_it_writes_every_metric(root, tmp_path):
     record = read_results(tmp_path / "bench.json")
     assert set(record["metrics"]) == {
         *("fps_single", "fps_k1", "fps_k8", "branch5x3_s", "teacher_fps", "teacher_env_fps"),
-        *("import_s", "make_reset_s", "peak_mb"),
+        *("import_s", "make_reset_s", "peak_mb", "ratio_k1", "ratio_k8"),
     }
     assert all(metric.value > 0 for metric in record["metrics"].values())
+    fast, slow = (record["metrics"][name].value for name in ("fps_k8", "teacher_fps"))
+    assert abs(record["metrics"]["ratio_k8"].value - fast / slow) < 1e-9
     assert record["sampler_steps"] == 1
     assert record["checkpoint"]
 
