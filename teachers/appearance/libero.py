@@ -13,8 +13,12 @@ from numpy.typing import NDArray
 from teachers.appearance.appearance import Appearance
 from teachers.appearance.drawing import Ranges, draw_appearance
 from teachers.appearance.optics import expose
+from teachers.appearance.paired import Notes
 from teachers.appearance.wardrobe import Wardrobe, decoration
+from teachers.libero.behaviours import holds, shared_goals
 from teachers.libero.contract import CAMERAS
+from teachers.libero.layout import layout_of
+from teachers.libero.object_state import ObjectState
 from teachers.libero.physics import Look, Saved
 from teachers.libero.renderer import Renderer
 from teachers.libero.suites import Task
@@ -96,6 +100,16 @@ class RealLiberoTeacher(LiberoTeacher):
         """Draw the appearance that is worn from the next reset on, and tell its values."""
         self.appearance = draw_appearance(seed, self.ranges)
         return self.appearance.to_dict()
+
+    def notes(self) -> Notes:
+        """As `LiberoRecorder`'s: where all of a suite's objects are, and which of its tasks' goals hold."""
+        objects, goals = ObjectState(layout_of(self.config.suite), self.config.cameras), shared_goals(self.config.suite)
+
+        def labels() -> dict[str, float]:
+            return {**self.labels(), **{f"success_{i}": float(holds(self.world, goal)) for i, goal in enumerate(goals)}}
+
+        names = (*self.label_names, *(f"success_{i}" for i in range(len(goals))))
+        return Notes(objects.names, names, lambda: objects.read(self.world), labels)
 
     def _begin(self, world: Any, start: str) -> None:
         world.wear(self.appearance)

@@ -24,12 +24,31 @@ def undressed(seed: int) -> Mapping[str, Any]:
     return {}
 
 
+@dataclass(frozen=True)
+class Notes:
+    """What is written down about every moment of an episode."""
+
+    state_names: tuple[str, ...]
+    label_names: tuple[str, ...]
+    state: Callable[[], NDArray[np.floating]]
+    """Numbers of the present moment, as ``state_names``."""
+    labels: Callable[[], Mapping[str, float]]
+
+
+def notes_of(teacher: Teacher) -> Notes:
+    """What a teacher itself tells."""
+    return Notes(teacher.state_names, teacher.label_names, lambda: teacher.state, teacher.labels)
+
+
 @runtime_checkable
 class Dressed(Protocol):
     """A teacher that wears appearances."""
 
     def dress(self, seed: int) -> Mapping[str, Any]:
         """Draw the appearance that is worn from the next reset on, and tell its values."""
+
+    def notes(self) -> Notes:
+        """What the recorder of its world writes down."""
 
 
 @dataclass(frozen=True)
@@ -40,24 +59,36 @@ class PairedStep:
     real: TeacherStep
 
 
-def play(teacher: Teacher, start: str, actions: NDArray[Any], behaviour: str = "replay", task: int = 0) -> Episode:
+def play(
+    teacher: Teacher,
+    start: str,
+    actions: NDArray[Any],
+    behaviour: str = "replay",
+    task: int = 0,
+    notes: Notes | None = None,
+) -> Episode:
     """The episode of ``actions`` ``(T - 1, a, A)`` from a start, with frames, proprio, privileged state and labels.
+
+    Args:
+        notes: where state and labels come from; by default from the teacher.
 
     Raises:
         InputError: the teacher has no such start, or an action is not of its contract.
     """
-    steps = [TeacherStep(teacher.reset(start), teacher.labels())]
-    states = [teacher.state]
+    seen = [teacher.reset(start)]
+    noted = notes or notes_of(teacher)
+    states, labels = [noted.state()], [noted.labels()]
     for action in actions:
-        steps.append(teacher.step(action))
-        states.append(teacher.state)
+        seen.append(teacher.step(action).observation)
+        states.append(noted.state())
+        labels.append(noted.labels())
     shape = len(actions), teacher.contract.actions_per_frame, teacher.contract.action_dim
     return Episode(
-        frames=np.stack([join(teacher.contract, step.observation.frames) for step in steps]),
-        proprio=np.stack([step.observation.proprio for step in steps]),
+        frames=np.stack([join(teacher.contract, one.frames) for one in seen]),
+        proprio=np.stack([one.proprio for one in seen]),
         actions=np.asarray(actions, np.float32).reshape(shape),
         state=np.stack(states).astype(np.float32),
-        labels={name: np.array([s.labels[name] for s in steps], np.float32) for name in teacher.label_names},
+        labels={name: np.array([row[name] for row in labels], np.float32) for name in noted.label_names},
         start=start,
         behaviour=behaviour,
         task=task,

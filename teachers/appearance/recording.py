@@ -51,12 +51,12 @@ class TwinRecorder:
         self._world, self._seed, self._looks = world, seed, looks
         self._source = read_dataset(source)
         self._twin = two_looks(world).make_twin(self._source.contract)
-        teacher = self._twin.teacher
-        self._keeps_state = self._source.state_names == teacher.state_names
+        notes = self._twin.notes
+        self._keeps_state = self._source.state_names == notes.state_names
         self.spec = DatasetSpec(
             contract=self._source.contract,
-            state_names=teacher.state_names if self._keeps_state else (),
-            label_names=teacher.label_names,
+            state_names=notes.state_names if self._keeps_state else (),
+            label_names=notes.label_names,
             tasks=tuple(self._source.tasks),
             robot=str(self._source.info.get("robot_type", "unknown")),
             split=split,
@@ -73,7 +73,8 @@ class TwinRecorder:
         source = self._source
         self._twin.dress(appearance_seed(self._seed, index, self._looks))
         task = int(source.columns(index)["task_index"][0])
-        episode = play(self._twin.teacher, source.starts[index], source.actions(index), source.behaviours[index], task)
+        twin, start, behaviour = self._twin, source.starts[index], source.behaviours[index]
+        episode = play(twin.teacher, start, source.actions(index), behaviour, task, twin.notes)
         return episode if self._keeps_state else dataclasses.replace(episode, state=None)
 
     def look(self, index: int) -> Seeded:

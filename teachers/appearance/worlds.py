@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from teachers.appearance.paired import Dress, Dressed, PairedTeacher, undressed
+from teachers.appearance.paired import Dress, Dressed, Notes, PairedTeacher, notes_of, undressed
 from teachers.registry import LIBERO, make_teacher
 from teachers.teacher import Teacher
 from world_model.contract import Contract
@@ -16,10 +16,11 @@ from world_model.errors import InputError
 
 @dataclass(frozen=True)
 class Twin:
-    """A teacher of the domain that plays recorded actions again, and what dresses it."""
+    """A teacher of the domain that plays recorded actions again, what dresses it, and what is noted of it."""
 
     teacher: Teacher
-    dress: Dress = undressed
+    dress: Dress
+    notes: Notes
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,9 @@ class TwoLooks:
             ContractError: it cannot work under the contract.
         """
         teacher = make_teacher(self.twin, contract)
-        return Twin(teacher, teacher.dress if isinstance(teacher, Dressed) else undressed)
+        if isinstance(teacher, Dressed):
+            return Twin(teacher, teacher.dress, teacher.notes())
+        return Twin(teacher, undressed, notes_of(teacher))
 
 
 PAIRED_WORLDS: Mapping[str, TwoLooks] = MappingProxyType(

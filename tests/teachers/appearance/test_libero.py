@@ -15,6 +15,7 @@ from teachers.appearance.drawing import draw_appearance
 from teachers.appearance.libero import RealLiberoTeacher
 from teachers.appearance.paired import PairedTeacher
 from teachers.appearance.worlds import two_looks
+from teachers.libero.recording import LiberoRecorder
 from teachers.libero.teacher import LiberoConfig, LiberoTeacher
 from teachers.registry import make_teacher
 
@@ -137,4 +138,6 @@ def test_both_domains_are_paired_and_registered(plain, real, chunks, drawing):
     twin = two_looks("libero_goal").make_twin(plain.contract)
     assert twin.teacher.config == dataclasses.replace(CONFIG, look="fast")
     assert twin.dress(9) == pair.appearance
+    recorder = LiberoRecorder("train", 0, {"suite": "libero_goal"})
+    assert (twin.notes.state_names, twin.notes.label_names) == (recorder.spec.state_names, recorder.spec.label_names)
     assert make_teacher("libero_10-real").contract.name == "libero_10"
