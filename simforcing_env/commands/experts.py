@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +26,14 @@ class Config:
     tasks: tuple[int, ...] = ()
     """Numbers of the tasks in each suite; by default all."""
     inits: int = 10
-    """Initial states of each task: those numbered from 0."""
+    """How many initial states of each task."""
+    first: int = 40
+    """Number of the first of them; 40 to 49 are the test split, and the experts were made on 0 to 5."""
+    together: int = 10
+    """Initial states of a task that are run before the next task; with fewer an interrupted run is more even."""
     report_only: bool = False
     """Run nothing: write the results of what the ledger holds already."""
-    steps: int = 600
+    steps: int = 700
     """Control steps (20 a second) after which an episode has failed."""
     workers: int = 1
     """Processes; their number does not change the result."""
@@ -44,10 +49,11 @@ def run(config: Config) -> None:
     from teachers.libero.suites import INITS, find_task, tasks
     from world_model.errors import InputError
 
-    at_least(1, inits=config.inits, steps=config.steps, workers=config.workers)
-    at_least(0, seed=config.seed)
-    if config.inits > INITS:
-        raise InputError(f"--inits is {config.inits} but a task has {INITS} initial states; give at most {INITS}")
+    at_least(1, inits=config.inits, steps=config.steps, workers=config.workers, together=config.together)
+    at_least(0, seed=config.seed, first=config.first)
+    end = config.first + config.inits
+    if end > INITS:
+        raise InputError(f"--first and --inits ask for initial state {end - 1}, the last is {INITS - 1}; give less")
     some(suites=config.suites)
     results_file(config.json)
     ledger = config.json.with_suffix(".ledger.jsonl")
@@ -55,9 +61,9 @@ def run(config: Config) -> None:
     wanted = [(suite, task) for suite in config.suites for task in config.tasks or range(len(tasks(suite)))]
     done: list[Trial] = []
     jobs: list[Job] = []
-    for suite, task in wanted:
+    for start, (suite, task) in product(range(config.first, end, config.together), wanted):
         missing = []
-        for init in range(config.inits):
+        for init in range(start, min(start + config.together, end)):
             language = find_task(suite, task).language
             key = Trial(suite, task, language, init, config.seed, False, 0, asdict(config.knobs), code).key
             if key in known:
@@ -104,7 +110,7 @@ def _write(config: Config, trials: list[Trial]) -> None:
         contract=None,
         device=describe_device(),
         sampler_steps=None,
-        seeds=[config.seed],
+        seeds=sorted({trial.init for trial in trials}),
         metrics=metrics,
     )
     rows: list[list[object]] = []

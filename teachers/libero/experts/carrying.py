@@ -19,6 +19,7 @@ from teachers.libero.experts.grasps import Grasp, plan_grasps
 from teachers.libero.experts.motion import CLOSE, EXACT, NEAR, OPEN, Actions, Arm, Tolerance
 
 LIFT = 0.20  # m above where it was held
+LYING = 1.35  # rad: a tall thing tilted so far falls on its side when it is let go
 TAKEN = 0.04  # m that a held object must have risen
 
 
@@ -34,6 +35,8 @@ class Spot:
     clear: float
     along: Array | None = None
     """Horizontal direction ``(2,)`` that its long side must have, where that matters."""
+    tip: Array | None = None
+    """Horizontal direction ``(3,)`` in which its foot points, where it is too tall to stand."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Carrier:
     def grasp(self, name: str) -> Grasp | None:
         """The best grasp that differs from those tried before; from the first again when all are."""
         arm, scene = self.arm, self.scene
-        found = plan_grasps(scene.points(name), scene.obstacles(name), arm.finger_axis, scene.hand)
+        found = plan_grasps(scene.points(name), scene.obstacles(name), arm.finger_axis, scene.hand, scene.foot)
         tried = self.tried.setdefault(name, [])
         fresh = [grasp for grasp in found if all(grasp.far_from(other) for other in tried)]
         if not fresh:
@@ -105,9 +108,9 @@ class Carrier:
         near = np.linalg.norm(self.scene.points(name) - self.scene.hand, axis=1).min() < 0.04
         return bool(near) and self.scene.opening > 0.001
 
-    def take(self, name: str) -> Actions:
+    def take(self, name: str, attempts: int) -> Actions:
         """Pick an object up, with other grasps when one fails."""
-        for _ in range(self.arm.knobs.attempts):
+        for _ in range(attempts):
             before = self.scene.position(name)[2]
             yield from self.pick(name)
             if self.scene.position(name)[2] > before + TAKEN and self.holds(name):
@@ -120,6 +123,8 @@ class Carrier:
         rotation = self.rotation
         if spot.along is not None:
             rotation = rotation_about_z(turn_between(long_side(scene.points(name)), spot.along)) @ rotation
+        if spot.tip is not None:
+            rotation = rotation_about(np.cross([0.0, 0.0, -1.0], spot.tip), LYING) @ rotation
         if not self.holds(name):
             return
         goal = self._site(name, spot, max(spot.clear, spot.floor + 0.06), rotation)

@@ -10,6 +10,7 @@ from teachers.libero.experts.geometry import Array, frame, rotation_about_z, up
 from teachers.libero.experts.motion import CLOSE, OPEN, Actions, Arm, Tolerance
 from teachers.libero.experts.scene import Scene
 
+SLANT = 2.2  # of the hand at the handle, downwards for one metre ahead: a level hand is at the end of its joints
 AJAR = 0.7  # rad: wide enough for the fingers to come in behind
 LEAD = 0.25  # rad that the fingers are ahead of the door when they push
 DEPTH = 0.045  # m that the finger tips reach below the door's upper edge
@@ -84,9 +85,9 @@ def _pull(arm: Arm, door: Door) -> Actions:
     grip = arm.blur(door.anchor + door.handle, 0.2)
     out = door.outward
     side = np.array([-out[1], out[0], 0.0])  # the handle is upright: the fingers close from its sides
-    turns = [frame(-out, sign * side) for sign in (1.0, -1.0)]
+    turns = [frame(-out - up(SLANT), sign * side) for sign in (1.0, -1.0)]
     turn = max(turns, key=lambda t: float(np.trace(t @ arm.rest.T)))
-    front = grip + out * 0.12
+    front = grip - 0.12 * turn[:, 2]
     yield from arm.travel(front + up(0.1), turn, OPEN)
     yield from arm.go(front, turn, OPEN, Tolerance(0.012, 0.1, 60))
     yield from arm.go(grip, turn, OPEN, Tolerance(0.008, steps=40), speed=0.6)

@@ -17,7 +17,7 @@ from teachers.libero.experts.knobs import Knobs
 from teachers.libero.experts.motion import OPEN, Actions, Arm
 from teachers.libero.experts.pushing import drag
 from teachers.libero.experts.scene import Scene
-from teachers.libero.experts.spots import spot
+from teachers.libero.experts.spots import aside, spot
 from teachers.libero.experts.tasks import Step, plan
 
 REST: Array = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, OPEN])
@@ -96,6 +96,14 @@ class ScriptedExpert:
                 return
             yield from (open_door if self.scene.hinged(name) else open_drawer)(self.arm, name)
 
+    def _take_from_under(self, thing: str, drawer: str) -> Actions:
+        """Take what the open drawer is in the way of: shut it, set the thing aside, and open it again."""
+        yield from close_drawer(self.arm, drawer)
+        yield from self.carrier.take(thing, self.knobs.attempts)
+        yield from self.carrier.put(thing, aside(self.scene, thing, drawer))
+        yield from self._ensure_open(drawer)
+        yield from self.carrier.take(thing, self.knobs.attempts)
+
     def _put(self, step: Step) -> Actions:
         assert step.target is not None
         if step.thing.startswith("plate"):
@@ -103,10 +111,13 @@ class ScriptedExpert:
             return
         if self.scene.has_joint(step.target) and self.scene.is_region(step.target):
             yield from self._ensure_open(step.target)
-        yield from self.carrier.take(step.thing)
+        drawer = self.scene.open_drawer_near(step.thing, step.target)
+        yield from self.carrier.take(step.thing, 1 if drawer else self.knobs.attempts)
+        if drawer and not self.carrier.holds(step.thing):
+            yield from self._take_from_under(step.thing, step.target)
         sharing = [other.thing for other in self.steps if other.target == step.target]
         index = sharing.index(step.thing) if step.thing in sharing else 0
-        place = spot(self.scene, step.target, (index, max(1, len(sharing))))
+        place = spot(self.scene, step.thing, step.target, (index, max(1, len(sharing))))
         if isinstance(place, Niche):
             yield from self.carrier.thrust(step.thing, place)
         else:

@@ -16,6 +16,7 @@ from teachers.libero.experts.geometry import Array, Hand, blocked, rotation_abou
 
 YAWS = np.deg2rad(np.arange(-90, 90, 5))  # a gripper that is turned by half a turn is the same gripper
 CROWD = 40  # obstacle points beyond which a grasp is no worse
+STRETCHED = 0.74  # m from the robot's foot at which an upright hand has its elbow straight; it hardly comes back
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,20 @@ class Grasp:
         return moved > 0.02 or abs(self.yaw - other.yaw) > 0.3
 
 
-def plan_grasps(points: Array, obstacles: Array, finger_axis: Array, here: Array) -> list[Grasp]:
+def plan_grasps(points: Array, obstacles: Array, finger_axis: Array, here: Array, foot: Array) -> list[Grasp]:
     """Grasps of the object with surface ``points`` ``(N, 3)``, cheapest first; may be empty.
 
     ``obstacles`` ``(O, 3)`` are points of everything else, ``finger_axis`` ``(3,)`` the way the fingers open
-    at yaw 0, ``here`` ``(3,)`` the present place of the grip site.
+    at yaw 0, ``here`` ``(3,)`` the present place of the grip site, ``foot`` ``(3,)`` where the robot stands.
     """
     found = list(_whole(points, obstacles, finger_axis))
     if not found:
         found = [*_rim(points, obstacles, finger_axis, here), *_part(points, obstacles, finger_axis)]
-    return sorted(found, key=lambda grasp: grasp.cost)
+
+    def cost(grasp: Grasp) -> float:
+        return grasp.cost + 10 * max(0.0, float(np.linalg.norm((grasp.site - foot)[:2])) - STRETCHED)
+
+    return sorted(found, key=cost)
 
 
 def _axes(finger_axis: Array, yaw: float) -> tuple[Array, Array]:

@@ -19,7 +19,11 @@ from teachers.libero.experts.scene import Scene
 OPEN, CLOSE, KEEP = -1.0, 1.0, 0.0
 STEP_M, STEP_RAD = 0.05, 0.5  # what an action of 1 asks the controller for
 HANG = 0.03  # m of fingers below the grip site, and some air
+AIR = 0.015  # m under what is carried over something
 HEADROOM = 0.15  # m above its first place to which the hand rises in order to pass over something
+REACH = 0.71  # m from shoulder to wrist; at 0.719 the arm is stretched
+STRETCHED = -0.46  # rad of the elbow joint at which it is; beyond, pulling the hand back straightens it further
+OUTWARDS = 0.03  # m
 DOWN = (0.0, 0.0, -1.0)
 
 Actions = Iterator[Array]
@@ -56,13 +60,21 @@ class Arm:
     def towards(self, site: ArrayLike, rotation: Array, gripper: float, speed: float = 1.0) -> Array:
         """Action ``(7,)`` that brings the hand nearer to a pose."""
         limit = self.knobs.speed * speed
-        move = (np.asarray(site) - self.scene.hand) / STEP_M
+        move = self._within_reach(np.asarray(site) - self.scene.hand) / STEP_M
         move *= min(1.0, limit / max(float(np.abs(move).max()), 1e-9))
         turn = np.clip(rotation_vector(rotation @ self.scene.hand_rotation.T) / STEP_RAD, -limit, limit)
         arm = np.concatenate([move, turn])
         if self.knobs.action_noise:
             arm = arm + self.generator.normal(0.0, self.knobs.action_noise, 6)
         return np.append(np.clip(arm, -1.0, 1.0), gripper)
+
+    def _within_reach(self, move: Array) -> Array:
+        """A displacement ``(3,)`` of the hand, shortened where it would straighten the elbow."""
+        arm = self.scene.wrist + move - self.scene.shoulder
+        length = float(np.linalg.norm(arm))
+        if self.scene.elbow > STRETCHED:  # out the way that it came in
+            return move + arm / length * (OUTWARDS - float(move @ arm) / length)
+        return move - arm * max(0.0, 1.0 - REACH / length)
 
     def blur(self, site: ArrayLike, share: float = 1.0) -> Array:
         """A waypoint ``(3,)`` with this episode's bias and ``share`` of the waypoint noise."""
@@ -97,7 +109,7 @@ class Arm:
         scene, goal = self.scene, np.asarray(site, np.float64)
         hand = scene.hand
         if np.linalg.norm(goal[:2] - hand[:2]) > 0.05:
-            hang = HANG if carried is None else max(HANG, hand[2] - scene.points(carried)[:, 2].min())
+            hang = HANG if carried is None else max(HANG, AIR + hand[2] - scene.points(carried)[:, 2].min())
             over = clearance(hand, goal, scene.obstacles(*([carried] if carried else []))) + hang
             over = min(over, self.ceiling)
             if hand[2] < over - 0.02:

@@ -30,6 +30,26 @@ class Scene:
         return np.array(self.data.site("gripper0_grip_site").xpos)
 
     @property
+    def foot(self) -> Array:
+        """Where the robot stands ``(3,)``."""
+        return np.array(self.data.body("robot0_base").xpos)
+
+    @property
+    def shoulder(self) -> Array:
+        """Where the upper arm turns ``(3,)``."""
+        return np.array(self.data.body("robot0_link2").xpos)
+
+    @property
+    def elbow(self) -> float:
+        """Angle of the elbow joint, rad: the more negative, the more bent."""
+        return self.joint_value(self.model.joint("robot0_joint4").id)
+
+    @property
+    def wrist(self) -> Array:
+        """Where the forearm ends ``(3,)``."""
+        return np.array(self.data.body("robot0_link6").xpos)
+
+    @property
     def hand_rotation(self) -> Array:
         """``(3, 3)``; the third column points out of the gripper, the first along the fingers' opening."""
         return np.array(self.data.site("gripper0_grip_site").xmat).reshape(3, 3)
@@ -106,6 +126,13 @@ class Scene:
         from mujoco import mjtJoint
 
         return bool(self.model.jnt_type[self.joint(name)] == mjtJoint.mjJNT_HINGE)
+
+    def open_drawer_near(self, thing: str, target: str, near: float = 0.15) -> bool:
+        """Whether ``target`` is in a drawer that stands out within ``near`` metres of ``thing``, seen from above."""
+        if not self.is_region(target) or not self.has_joint(target) or self.hinged(target):
+            return False
+        ways = self.points(self.joint_body(self.joint(target)))[:, None, :2] - self.points(thing)[None, :, :2]
+        return bool(np.linalg.norm(ways, axis=2).min() < near)
 
     def joint_value(self, joint: int) -> float:
         """Angle or slide of a joint, rad or m."""

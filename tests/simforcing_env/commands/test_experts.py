@@ -36,6 +36,15 @@ def test_no_initial_states_measure_nothing(tmp_path: Path) -> None:
 
 
 @needs_libero
+def test_initial_states_are_chosen_and_no_others_exist(tmp_path: Path) -> None:
+    where = {"json": tmp_path / "experts.json", "suites": ("libero_goal",), "tasks": (7,), "steps": 20}
+    run(Config(first=3, inits=3, together=2, **where))
+    assert read_results(tmp_path / "experts.json")["seeds"] == [3, 4, 5]
+    with pytest.raises(InputError, match="initial state 50, the last is 49"):
+        run(Config(first=41, **where))
+
+
+@needs_libero
 def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no such episodes"):
         run(Config(json=tmp_path / "experts.json", suites=("libero_goal",), tasks=(7,), inits=1, report_only=True))
