@@ -41,6 +41,9 @@ COMMANDS = MappingProxyType(
         "evaluate video": Command(
             "simforcing_env.commands.evaluate_video", "hold generated frames against held-out true episodes"
         ),
+        "evaluate twin": Command(
+            "simforcing_env.commands.evaluate_twin", "how far the two simulators of Push-T part under the same actions"
+        ),
         "evaluate coverage": Command(
             "simforcing_env.commands.evaluate_coverage", "hold predicted coverage against the true simulator's"
         ),

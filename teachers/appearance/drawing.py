@@ -18,8 +18,8 @@ SHAPES = ("box", "sphere", "cylinder", "ellipsoid")
 class Ranges:
     """How far appearances may differ from the plain world; intervals are (low, high)."""
 
-    headlight: tuple[float, float] = (0.6, 1.3)
-    lamp: tuple[float, float] = (0.7, 1.15)
+    headlight: tuple[float, float] = (0.8, 1.5)
+    lamp: tuple[float, float] = (0.8, 1.2)
     lamp_tint: float = 0.08
     lamp_shift: float = 1.0
     """m"""
@@ -35,7 +35,7 @@ class Ranges:
     """degrees"""
     wrist: float = 0.25
     """Share of a fixed camera's shift and turn that the wrist camera has."""
-    gain: tuple[float, float] = (0.85, 1.2)
+    gain: tuple[float, float] = (0.95, 1.3)
     gamma: tuple[float, float] = (0.85, 1.2)
     balance: float = 0.08
     vignette: tuple[float, float] = (0.0, 0.25)
@@ -69,7 +69,7 @@ def draw_appearance(seed: int, ranges: Ranges | None = None) -> Appearance:
 
     def surface() -> Surface:
         pattern, grain = str(generator.choice(list(PATTERNS))), float(np.exp(generator.uniform(-4.0, -1.8)))
-        painted = colour((0.1, 0.9))
+        painted = colour((0.2, 0.95))
         return Surface(painted, within(r.cover), pattern, grain, within(r.contrast), int(generator.integers(2**31)))
 
     def view(share: float) -> View:

@@ -8,12 +8,10 @@ import pytest
 pytest.importorskip("gym_pusht")
 pytest.importorskip("mujoco")
 
-from teachers.pusht.behaviours import RECIPES, Scene
 from teachers.pusht.mujoco_teacher import MujocoPushTConfig, MujocoPushTTeacher
 from teachers.pusht.mujoco_world import MujocoWorld, TablePhysics
+from teachers.pusht.parting import parting
 from teachers.pusht.physics import Pose, PushTState
-from teachers.pusht.pushes import clip
-from teachers.pusht.recording import PushTRecorder
 from teachers.pusht.scoring import outline
 from teachers.pusht.teacher import PushTTeacher
 from teachers.registry import make_teacher
@@ -54,32 +52,20 @@ def test_the_pusher_moves_as_in_gym_pusht_bit_for_bit():
         assert np.array_equal(taken.observation.proprio, expected.observation.proprio)
 
 
-def parting(episodes, frames, physics=None):
-    """Mean distance of the block's corners in px between both worlds after so many frames, and the block's way."""
-    recorder, twin = PushTRecorder("validation", 7, {}), MujocoWorld(physics)
-    teacher, found = recorder.teacher, []
-    for index in range(episodes):
-        plan = recorder.plan(index)
-        teacher.reset(plan.start, render=False)
-        twin.reset_state(teacher.world.state)
-        first = teacher.world.block_pose
-        scene = Scene(teacher, recorder._sandbox, plan.generator, plan.script)
-        behaviour = RECIPES[plan.behaviour].behaviour(scene)
-        for _ in range(frames):
-            target = clip(next(behaviour)).astype(np.float32)
-            teacher.step(target[None], render=False)
-            twin.step(float(target[0]), float(target[1]))
-        corners = outline(teacher.world.block_pose)
-        found.append([np.hypot(*(outline(pose) - corners).T).mean() for pose in (twin.block_pose, first)])
-    apart, way = np.array(found).T
-    return apart[way > 1], way[way > 1]
-
-
 def test_the_block_goes_where_gym_pushts_goes():
-    apart, way = parting(40, 16)
-    assert np.median(way) > 20
-    assert np.median(apart) < 0.5
-    assert np.median(parting(40, 16, TablePhysics(friction=0.3))[0]) > 4 * np.median(apart)
+    same, rough = (parting(40, (16,), seed=7, physics=TablePhysics(friction=f)) for f in (0.0, 0.3))
+    pushed = same.way[:, 0] > 1
+    assert pushed.sum() > 25
+    assert np.median(same.way[pushed]) > 20
+    assert np.median(same.apart[pushed]) < 0.5
+    assert np.median(rough.apart[pushed]) > 4 * np.median(same.apart[pushed])
+    assert np.array_equal(rough.way, same.way)
+
+
+def test_an_episode_that_is_over_counts_for_nothing():
+    found = parting(3, (5, 500), seed=7)
+    assert np.isfinite(found.apart[:, 0]).all()
+    assert np.isnan(found.apart[:, 1]).all()
 
 
 def test_walls_hold_the_block():
