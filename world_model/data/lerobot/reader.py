@@ -119,7 +119,7 @@ class LeRobotDataset(Sequence[Episode]):
         """All columns of an episode but the video, ``(T,)`` or ``(T, width)`` each.
 
         Raises:
-            DataError: the data file is missing, damaged or short.
+            DataError: the data file is missing, damaged or short, or holds numbers that are none.
         """
         row = self._episodes[number]
         path = self.path / self.info["data_path"].format(
@@ -130,7 +130,17 @@ class LeRobotDataset(Sequence[Episode]):
         part = table.slice(start, row["length"]) if start >= 0 else table.slice(0, 0)
         if part.num_rows != row["length"] or column_array(part, "episode_index").tolist() != [number] * row["length"]:
             raise DataError(f"episode {number} is not whole in {path}; copy the data set again")
-        return {name: column_array(part, name) for name in part.column_names}
+        widths = {STATE: self.contract.proprio_dim, ACTION: self.contract.actions_per_frame * self.contract.action_dim}
+        for name in (*widths, "task_index"):
+            if name not in part.column_names:
+                raise DataError(f"{path} has no column {name}; copy the data set again")
+        columns = {name: column_array(part, name) for name in part.column_names}
+        for name, width in widths.items():
+            if columns[name].shape[1:] != (width,) or not np.isfinite(columns[name]).all():
+                raise DataError(
+                    f"episode {number}: {name} in {path} is not {width} finite numbers in every row; record it again"
+                )
+        return columns
 
     def actions(self, number: int) -> NDArray[np.float32]:
         """Actions ``(T - 1, a, A)`` of an episode, read without its frames.
@@ -178,7 +188,10 @@ class LeRobotDataset(Sequence[Episode]):
             if expected is None:
                 raise DataError(f"{self.path} holds no meta/contract.json; pass the contract that its numbers follow")
             return expected
-        own = Contract.from_json(file.read_text())
+        try:
+            own = Contract.from_json(file.read_text(encoding="utf-8"))
+        except (ContractError, UnicodeError) as error:
+            raise ContractError(f"{file}: {error}") from error
         if expected is not None:
             own.require_same(expected, str(self.path), "the reader")
         return own
@@ -186,6 +199,8 @@ class LeRobotDataset(Sequence[Episode]):
     def _check_features(self) -> None:
         """Hold the declared features against the contract."""
         contract, features = self.contract, self.info.get("features", {})
+        if not isinstance(features, dict) or not all(isinstance(feature, dict) for feature in features.values()):
+            raise DataError(f"{self.path / 'meta' / 'info.json'} has damaged features; copy the data set again")
         wanted = {
             **{video_key(camera): [camera.height, camera.width, 3] for camera in contract.cameras},
             STATE: [contract.proprio_dim],

@@ -4,6 +4,9 @@ import dataclasses
 import json
 import shutil
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.world_model.data.lerobot.folders import make_spec, write
@@ -127,3 +130,39 @@ def test_features_that_contradict_the_contract_are_refused(root):
     (root / "meta/info.json").write_text(json.dumps(info))
     with pytest.raises(ContractError, match="action of shape"):
         read_dataset(root)
+
+
+def test_damaged_features_are_refused(root):
+    info = json.loads((root / "meta/info.json").read_text())
+    for damaged in ("none", [1], {"action": 3}):
+        (root / "meta/info.json").write_text(json.dumps(info | {"features": damaged}))
+        with pytest.raises(DataError, match=r"info\.json has damaged features"):
+            read_dataset(root)
+
+
+@pytest.mark.parametrize("name", ["action", "observation.state", "task_index"])
+def test_a_missing_column_is_named(root, name):
+    pq.write_table(pq.read_table(root / DATA).drop_columns([name]), root / DATA)
+    with pytest.raises(DataError, match=rf"file-001\.parquet has no column {name}"):
+        read_dataset(root)[3]
+
+
+@pytest.mark.parametrize("name", ["action", "observation.state"])
+def test_numbers_that_are_none_are_refused(root, name):
+    table = pq.read_table(root / DATA)
+    place = table.schema.get_field_index(name)
+    good = np.array(table[name].to_pylist(), np.float32)
+    bad = good.copy()
+    bad[2] = np.nan
+    for values in (bad, np.concatenate([good, good], 1)):
+        column = pa.array(values.tolist(), pa.list_(pa.float32()))
+        pq.write_table(table.set_column(place, name, column), root / DATA)
+        with pytest.raises(DataError, match=rf"episode 3: {name} in .*file-001\.parquet is not \d+ finite numbers"):
+            read_dataset(root)[3]
+
+
+def test_a_damaged_contract_is_named(root):
+    for damaged in (b"{", b"\xff\xfe"):
+        (root / "meta/contract.json").write_bytes(damaged)
+        with pytest.raises(ContractError, match=r"contract\.json: "):
+            read_dataset(root)
