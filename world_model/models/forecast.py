@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from world_model.models.layers import fourier
+from world_model.models.layers import cell_centres, fourier
 
 # Typical one-frame change of a normalised proprio or state number; losses are measured in it.
 STEP_SCALE = 0.02
@@ -56,9 +56,7 @@ class PointReader(nn.Module):
         self.points = points
         self.from_fine = nn.Conv2d(fine, 3 * self.points, 1)
         self.from_coarse = nn.Conv2d(coarse, 3 * self.points, 1)
-        rows = (torch.arange(grid[0]) + 0.5) / grid[0] * 2 - 1
-        columns = (torch.arange(grid[1]) + 0.5) / grid[1] * 2 - 1
-        y, x = torch.meshgrid(rows, columns, indexing="ij")
+        y, x = torch.meshgrid(*(cell_centres(n) for n in grid), indexing="ij")
         self.register_buffer("centres", torch.stack([x, y], dim=-1).flatten(0, 1), persistent=False)  # (U V, 2)
         self.cell = 2 / max(grid)
 

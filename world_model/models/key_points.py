@@ -51,7 +51,8 @@ class KeyPointConfig:
     proprio_points: tuple[int, ...] = ()
     """Proprio dimensions that are x, y, x, y, ... of points in the picture, each from -1 to 1 from edge to edge."""
     scene: SceneConfig | None = None
-    """Cameras of a scene in space; None: the state is points in the plane of the picture."""
+    """Cameras of a scene in space, each with an equal share of the latent channels in this order; None: the state is
+    points in the plane of the picture."""
     latent_channels: int = 16
     grid: tuple[int, int] = (16, 16)
     unet: UNetConfig = field(default_factory=UNetConfig)
@@ -94,6 +95,7 @@ class KeyPointNet(nn.Module):
     """`WorldModel` that generates one frame a call."""
 
     frames_per_call: ClassVar[int] = 1
+    stays: Tensor
 
     def __init__(self, config: KeyPointConfig) -> None:
         super().__init__()
@@ -130,6 +132,11 @@ class KeyPointNet(nn.Module):
             if config.scene
             else PlanarMaps(config.proprio_points, forecast.state_dim, width, config.grid)
         )
+        views = config.scene.views if config.scene else ()
+        # What a camera on the hand saw at first is no first guess at what it sees now.
+        stays = [0.0 if view.mounted else 1.0 for view in views] or [1.0]
+        per_view = torch.tensor(stays).repeat_interleave(channels // len(stays))
+        self.register_buffer("stays", per_view[:, None, None], persistent=False)  # (C, 1, 1)
         self.drawer = Drawer(config.unet, 2 * channels + self.draw_points.channels, channels, dim)
 
     def look(self, latents: Tensor, proprio: Tensor) -> Anchor:
@@ -168,7 +175,7 @@ class KeyPointNet(nn.Module):
         out, log_error = self.drawer(pictures, condition, anchor.features, anchor.deep)
         if self.config.prediction == "v":
             return z - noise_level[:, None, None, None] * out, log_error
-        return anchor.latents + out, log_error
+        return self.stays * anchor.latents + out, log_error
 
     def loss(self, clip: Clip, generator: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
         """Reading the anchors and drawing the targets of random pairs of frames of each window."""

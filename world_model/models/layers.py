@@ -27,6 +27,11 @@ def fourier(values: Tensor, octaves: int) -> Tensor:
     return torch.cat([values, angles.sin().flatten(-2), angles.cos().flatten(-2)], dim=-1)
 
 
+def cell_centres(count: int, device: torch.device | str = "cpu") -> Tensor:
+    """Places ``(count,)`` of the middles of equal cells between -1 and 1."""
+    return (torch.arange(count, device=device) + 0.5) / count * 2 - 1
+
+
 def sincos_1d(length: int, dim: int) -> Tensor:
     """Fixed positions ``(length, dim)``, sine half first."""
     rates = 1.0 / 10_000 ** (torch.arange(dim // 2, dtype=torch.float64) / (dim / 2))
@@ -226,9 +231,7 @@ class PointMaps(nn.Module):
 
     def __init__(self, points: int, channels: int, grid: tuple[int, int]) -> None:
         super().__init__()
-        rows = (torch.arange(grid[0]) + 0.5) / grid[0] * 2 - 1
-        columns = (torch.arange(grid[1]) + 0.5) / grid[1] * 2 - 1
-        y, x = torch.meshgrid(rows, columns, indexing="ij")
+        y, x = torch.meshgrid(*(cell_centres(n) for n in grid), indexing="ij")
         self.register_buffer("places", torch.stack([x, y]), persistent=False)  # (2, U, V)
         self.cell = 2 / max(grid)
         self.net = nn.Sequential(nn.Conv2d(6 * points, channels, 1), nn.SiLU(), nn.Conv2d(channels, channels, 1))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from world_model.errors import InputError
-from world_model.models.layers import PointMaps
+from world_model.models.layers import PointMaps, cell_centres, fourier
 
 _NEAR = 0.02  # m; what is nearer or behind the camera is not seen
 _FAR = 3.0  # place given to points that are not seen: a picture's width outside it
@@ -72,6 +72,20 @@ class SceneViews(nn.Module):
         hand = rotation(torch.pi * proprio[:, 3:6].float()) @ self.rest  # (B, 3, 3), columns are the hand's axes
         return [self._seen(view, world, hand) for view in self.config.views]
 
+    def rays(self, view: ViewConfig, proprio: Tensor, grid: tuple[int, int]) -> Tensor:
+        """Where each cell of a mounted ``view`` looks from and to: ``(B, 6, U, V)``.
+
+        The camera's place, normalised as the hand's, and the unit vector of the cell's ray in the world.
+        """
+        hand = rotation(torch.pi * proprio[:, 3:6].float()) @ self.rest
+        axes = hand @ hand.new_tensor(view.axes).reshape(1, 3, 3)
+        offset = (hand @ hand.new_tensor(view.position).reshape(1, 3, 1))[..., 0] / self.span
+        y, x = torch.meshgrid(*(cell_centres(n, hand.device) for n in grid), indexing="ij")
+        ahead = torch.stack([x / view.focal, -y / view.focal, -torch.ones_like(x)])  # (3, U, V) in the camera's axes
+        ahead = torch.einsum("bij,juv->biuv", axes, ahead / ahead.norm(dim=0))
+        origin = (proprio[:, :3].float() + offset)[..., None, None].expand(-1, -1, *grid)
+        return torch.cat([origin, ahead], dim=1)
+
     def _seen(self, view: ViewConfig, world: Tensor, hand: Tensor) -> Tensor:
         axes = world.new_tensor(view.axes).reshape(1, 3, 3)
         place = world.new_tensor(view.position).reshape(1, 3, 1)
@@ -95,18 +109,38 @@ def rotation(vector: Tensor) -> Tensor:
 
 
 class SceneMaps(nn.Module):
-    """Feature maps that say where the hand and all points are seen; see `PointMaps`."""
+    """Feature maps that say where the hand and all points are seen; see `PointMaps`.
 
-    def __init__(self, config: SceneConfig, channels: int, grid: tuple[int, int]) -> None:
+    A mounted view has maps of its rays besides: what stands still in the world is a function of them, as in light
+    field networks (Sitzmann et al. 2021).
+    """
+
+    def __init__(self, config: SceneConfig, channels: int, grid: tuple[int, int], octaves: int = 4) -> None:
         super().__init__()
-        self.channels = channels * len(config.views)
+        self.mounted = [view for view in config.views if view.mounted]
+        self.channels = channels * (len(config.views) + len(self.mounted))
+        self.grid, self.octaves = grid, octaves
         self.views = SceneViews(config)
         self.maps = nn.ModuleList(PointMaps(1 + config.points, channels, grid) for _ in config.views)
+        self.rays = nn.ModuleList(
+            nn.Sequential(
+                nn.Conv2d(6 * (1 + 2 * octaves), 2 * channels, 1),
+                nn.SiLU(),
+                nn.Conv2d(2 * channels, 2 * channels, 1),
+                nn.SiLU(),
+                nn.Conv2d(2 * channels, channels, 1),
+            )
+            for _ in self.mounted
+        )
 
     def forward(self, proprio: Tensor, state: Tensor) -> Tensor:
         """``(B, P)`` and ``(B, S)`` to ``(B, channels, U, V)``."""
         seen = self.views(proprio, state)
-        return torch.cat([net(points) for net, points in zip(self.maps, seen, strict=True)], dim=1)
+        drawn = [net(points) for net, points in zip(self.maps, seen, strict=True)]
+        for net, view in zip(self.rays, self.mounted, strict=True):
+            rays = self.views.rays(view, proprio, self.grid).movedim(1, -1)  # (B, U, V, 6)
+            drawn.append(net(fourier(rays, self.octaves).movedim(-1, 1)))
+        return torch.cat(drawn, dim=1)
 
 
 class PlanarMaps(PointMaps):

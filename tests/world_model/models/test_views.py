@@ -59,3 +59,14 @@ def test_maps_have_a_set_of_channels_for_each_view_and_gradients() -> None:
 def test_a_view_needs_nine_axis_numbers() -> None:
     with pytest.raises(InputError, match="8 axis numbers"):
         SceneViews(_scene(ViewConfig(1.0, (0.0, 0.0, 1.0), _EYE[:8])))
+
+
+def test_rays_point_from_the_camera_to_what_it_sees() -> None:
+    """A point in the middle of a cell lies on that cell's ray, whatever the hand's place and turn."""
+    view = ViewConfig(1.3, (0.05, 0.0, -0.1), (-1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0), mounted=True)
+    scene = SceneViews(SceneConfig(1, (-1.0,) * 3, (1.0,) * 3, views=(view,)))
+    proprio = torch.tensor([[0.1, -0.2, 0.9, 0.1, 0.05, -0.2, 1.0]])
+    rays = scene.rays(view, proprio, (4, 4))
+    point = rays[0, :3, 2, 3] + 0.4 * rays[0, 3:, 2, 3]
+    (seen,) = scene(proprio, point[None])
+    torch.testing.assert_close(seen[0, 2:], torch.tensor([0.75, 0.25]), atol=1e-4, rtol=0)
