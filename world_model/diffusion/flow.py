@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from world_model.rules import Number, settle
+
 
 @dataclass(frozen=True)
 class NoiseConfig:
@@ -18,6 +20,9 @@ class NoiseConfig:
 
     pure: float = 0.5
     shift: float = 1.0
+
+    def __post_init__(self) -> None:
+        settle(self, {"pure": Number(0, 1), "shift": Number(1e-3, 1e3)})
 
 
 def shift_levels(levels: Tensor, shift: float) -> Tensor:

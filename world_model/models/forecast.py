@@ -14,7 +14,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from world_model.errors import InputError
 from world_model.models.layers import cell_centres, fourier
+from world_model.models.step_condition import PAIRS
+from world_model.rules import FLAG, Whole, settle
 
 # Typical one-frame change of a normalised proprio or state number; losses are measured in it.
 STEP_SCALE = 0.02
@@ -40,6 +43,16 @@ class ForecastConfig:
     """Give the foreseer all products of the state's numbers and distances."""
     hidden: int = 512
     layers: int = 3
+
+    def __post_init__(self) -> None:
+        size = Whole(0, 65_536)
+        settle(self, {"state_dim": size, "soft_points": size, "octaves": Whole(0, 32), "products": FLAG})
+        settle(self, {"hidden": Whole(1, 65_536), "layers": Whole(1, 256), "relative": PAIRS, "rigid": PAIRS})
+        for first, last in self.rigid:
+            if not first < last <= self.state_dim // 2:
+                raise InputError(
+                    f"rigid has the key points {first} to {last} but there are {self.state_dim // 2}; name some of them"
+                )
 
 
 class PointReader(nn.Module):

@@ -37,9 +37,10 @@ from world_model.models.forecast import (
     step_error,
 )
 from world_model.models.layers import TimestepEmbedding, fourier
-from world_model.models.step_condition import StepCondition, StepConditionConfig, last_frames
-from world_model.models.unet import Drawer, Encoder, UNetConfig
+from world_model.models.step_condition import StepCondition, StepConditionConfig, check_pairs, last_frames
+from world_model.models.unet import DRAWING, Drawer, Encoder, UNetConfig
 from world_model.models.views import PlanarMaps, SceneConfig, SceneMaps
+from world_model.rules import Number, Whole, settle
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,12 @@ class KeyPointConfig:
     state_noise: float = 0.002
     channel_weights: tuple[float, ...] = ()
     """Weight of each latent channel in the loss, e.g. the codec's squared scales."""
+
+    def __post_init__(self) -> None:
+        settle(self, DRAWING)
+        settle(self, {"pairs": Whole(1, 65_536), "forget": Number(0, 1), "read_weight": Number(0, 1e6)})
+        settle(self, {"state_noise": Number(1e-6, 1)})
+        check_pairs("forecast.relative", self.forecast.relative, self.step.proprio_dim, self.forecast.state_dim)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from world_model.interface import Clip, Denoised, History
 from world_model.models.forecast import ForecastConfig, Foreseer, step_error
 from world_model.models.layers import ConditionMap, PointMaps, TimestepEmbedding
 from world_model.models.step_condition import StepCondition, StepConditionConfig, last_frames
-from world_model.models.unet import Drawer, Encoder, UNetConfig
+from world_model.models.unet import DRAWING, Drawer, Encoder, UNetConfig
+from world_model.rules import Number, settle
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class NextFrameConfig:
     proprio_weight: float = 0.1
     channel_weights: tuple[float, ...] = ()
     """Weight of each latent channel in the loss, e.g. the codec's squared scales."""
+
+    def __post_init__(self) -> None:
+        settle(self, DRAWING)
+        settle(self, {"rollout": Number(0, 1), "proprio_weight": Number(0, 1e6)})
 
 
 @dataclass(frozen=True)

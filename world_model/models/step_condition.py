@@ -7,8 +7,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from world_model.errors import InputError
 from world_model.interface import History
 from world_model.models.layers import fourier
+from world_model.rules import Several, Whole, settle
+
+PAIRS = Several(Several(Whole(0, 65_536), 2), least=0)
+
+
+def check_pairs(name: str, pairs: tuple[tuple[int, int], ...], firsts: int, seconds: int) -> None:
+    """Raise `InputError` for a pair of dimensions that are not there."""
+    for first, second in pairs:
+        if first >= firsts or second >= seconds:
+            raise InputError(f"{name} has the pair {(first, second)} but there are {firsts} and {seconds} dimensions")
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,12 @@ class StepConditionConfig:
     history: int = 3
     relative: tuple[tuple[int, int], ...] = ()
     octaves: int = 4
+
+    def __post_init__(self) -> None:
+        size = Whole(1, 65_536)
+        settle(self, {"action_dim": size, "proprio_dim": size, "actions_per_frame": size, "history": size})
+        settle(self, {"octaves": Whole(0, 32), "relative": PAIRS})
+        check_pairs("relative", self.relative, self.action_dim, self.proprio_dim)
 
 
 class StepCondition(nn.Module):

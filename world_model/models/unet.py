@@ -8,7 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from world_model.errors import InputError
 from world_model.models.layers import FilmResBlock, SpatialAttention
+from world_model.rules import Choice, Rule, Several, Whole, settle
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,22 @@ class UNetConfig:
     deep_width: int = 128
     deep_blocks: int = 2
     heads: int = 4
+
+    def __post_init__(self) -> None:
+        size = Whole(1, 65_536)
+        settle(self, {"width": size, "deep_width": size, "deep_blocks": Whole(0, 256), "heads": size})
+        if self.deep_width % self.heads:
+            raise InputError(f"deep_width is {self.deep_width}, which {self.heads} heads cannot share; use a multiple")
+
+
+DRAWING: dict[str, Rule] = {
+    "latent_channels": Whole(1, 65_536),
+    "grid": Several(Whole(2, 65_536), 2),
+    "condition_dim": Whole(1, 65_536),
+    "prediction": Choice(("x0", "v")),
+    "proprio_points": Several(Whole(0, 65_536), least=0),
+}
+"""Rules of the fields that the convolutional forms' configs share."""
 
 
 class Encoder(nn.Module):
