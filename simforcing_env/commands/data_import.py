@@ -45,6 +45,7 @@ def run(config: Config) -> None:
     from world_model.extras import require
 
     module = require("teachers.libero.demonstrations", "libero")
+    sources = require("teachers.libero.demonstration_files", "libero")
     left_out: list[str] = []
 
     def damaged(path: Path, error: DataError) -> None:
@@ -53,7 +54,7 @@ def run(config: Config) -> None:
         left_out.append(str(path))
         print(f"left out: {error}", file=sys.stderr)
 
-    files = module.whole_files(module.demonstration_files(config.source), damaged)
+    files = sources.whole_files(sources.demonstration_files(config.source), damaged)
     job = module.ImportJob(
         teacher=config.suite,
         split=config.split,

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,9 +18,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from teachers.collection import Job
-from teachers.libero.contract import CAMERAS, CONTROL_HZ, DOWN, FRAME_HZ, arm_contract, proprio_of
+from teachers.libero.contract import CAMERAS, DOWN, FRAME_HZ, arm_contract, proprio_of
+from teachers.libero.demonstration_files import world_of
 from teachers.libero.robosuite import TASKS, RobosuiteConfig, RobosuiteTeacher
-from teachers.libero.suites import SUITES, find_task, tasks
 from teachers.recording import Split
 from world_model.canvas import join
 from world_model.data.episode import Episode
@@ -53,53 +52,6 @@ class ImportJob(Job):
         return replace(self, episodes=self.recorder().count())
 
 
-@dataclass(frozen=True)
-class World:
-    """What a file's demonstrations are about."""
-
-    name: str
-    """Of the contract."""
-    level: str
-    task: int = 0
-    tasks: tuple[str, ...] = field(default=("",))
-
-
-def demonstration_files(source: Path) -> list[Path]:
-    """A file, or all HDF5 files of a folder and the folders in it.
-
-    Raises:
-        DataError: there is none.
-    """
-    if source.is_file():
-        return [source]
-    found = sorted(p for pattern in ("*.hdf5", "*.h5") for p in source.rglob(pattern))
-    if not found:
-        raise DataError(f"{source} is no HDF5 file and no folder with any; check the path")
-    return found
-
-
-def whole_files(files: list[Path], damaged: Callable[[Path, DataError], None]) -> tuple[Path, ...]:
-    """Read every demonstration of every file; those of a damaged file do not count, and ``damaged`` is told of it.
-
-    ``damaged`` may raise the error that it gets.
-
-    Raises:
-        DataError: no file is left.
-    """
-    whole = []
-    for path in files:
-        try:
-            with DemonstrationFile(path) as file:
-                for _ in file:
-                    pass
-            whole.append(path)
-        except DataError as error:
-            damaged(path, error)
-    if not whole:
-        raise DataError(f"all {len(files)} files are damaged; copy them again")
-    return tuple(whole)
-
-
 class DemonstrationRecorder:
     """Reads one split of some files: the first nine tenths of each file's demonstrations train, the others test.
 
@@ -111,7 +63,7 @@ class DemonstrationRecorder:
     def __init__(self, job: ImportJob) -> None:
         self._job = job
         self._files = [DemonstrationFile(path) for path in job.files]
-        self._worlds = [_world_of(file, job.teacher) for file in self._files]
+        self._worlds = [world_of(file, job.teacher) for file in self._files]
         self._rows = [_rows(len(file), job.split) for file in self._files]
         self._ends = list(itertools.accumulate(len(rows) for rows in self._rows))
         if not self._ends or not self._ends[-1]:
@@ -229,31 +181,6 @@ class _Drawing:
             "state": np.stack(states).astype(np.float32),
             "labels": dict.fromkeys(LABELS, truth),
         }
-
-
-def _world_of(file: DemonstrationFile, suite: str) -> World:
-    """Suite and task of a file.
-
-    Raises:
-        InputError: they are not known here, or the arm or its controller is another.
-    """
-    settings = file.settings
-    controller = settings.get("controller_configs", {})
-    kind = controller.get("type") if isinstance(controller, dict) else None
-    robots = settings.get("robots", "Panda")
-    robot = (robots if isinstance(robots, str) else ", ".join(robots)).removeprefix("Mounted")
-    found = {"robot": robot, "controller": kind or "OSC_POSE", "rate": float(settings.get("control_freq", CONTROL_HZ))}
-    wanted = {"robot": "Panda", "controller": "OSC_POSE", "rate": CONTROL_HZ}
-    for name, value in wanted.items():
-        if found[name] != value:
-            raise InputError(f"{file.path} is of {name} {found[name]!r} but only {value!r} is known here; leave it out")
-    task = str(settings.get("env_name", ""))
-    if task in TASKS:
-        return World(f"robosuite_{task.lower()}", "robosuite", 0, (task,))
-    suite = file.suite if file.suite in SUITES else suite
-    if suite not in SUITES:
-        raise InputError(f"{file.path} does not say of which LIBERO suite it is; give --suite")
-    return World(suite, suite, find_task(suite, file.task).index, tuple(t.language for t in tasks(suite)))
 
 
 def _rows(count: int, split: Split) -> range:

@@ -13,7 +13,8 @@ from scipy.spatial.transform import Rotation
 
 from teachers.collection import Job, collect
 from teachers.libero.demonstration_export import export_demonstrations
-from teachers.libero.demonstrations import ImportJob, demonstration_files, whole_files
+from teachers.libero.demonstration_files import demonstration_files, whole_files
+from teachers.libero.demonstrations import ImportJob
 from tests.world_model.data.demonstrations import libero_file, numbers, robomimic_file
 from world_model.data.lerobot.reader import read_dataset
 from world_model.errors import DataError, InputError
