@@ -51,6 +51,7 @@ _LIBERO = Recordable("teachers.libero.recording:LiberoRecorder", "libero", 5, ar
 RECORDERS = MappingProxyType(
     {
         "pusht": Recordable("teachers.pusht.recording:PushTRecorder", "pusht", 32),
+        "pusht-mujoco": Recordable("teachers.pusht.mujoco_recording:MujocoPushTRecorder", "pusht-mujoco", 32),
         "libero": _LIBERO,
         **{suite: replace(_LIBERO, given={"suite": suite}) for suite in LIBERO},
     }

@@ -19,7 +19,7 @@ class Config:
     out: Path
     """Folder of the data set; a folder with the same settings is continued."""
     teacher: str = "pusht"
-    """True simulator to record from: "pusht", "libero" or one of its suites."""
+    """True simulator to record from: "pusht", "pusht-mujoco", "libero" or one of its suites."""
     frames: int | None = None
     """Record at least this many frames; 100000 if neither frames nor episodes are given."""
     episodes: int | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -116,7 +117,13 @@ def record_pairs(
     if (source / ".staging").exists():
         raise DataError(f"{source} is still being recorded; let its recording come to its end first")
     world = recorded.contract.name
-    own = two_looks(world).source
+    looks_of = two_looks(world)
+    own = looks_of.source
+    if _teacher_of(source) == looks_of.twin:
+        raise InputError(
+            f"{source} was recorded from {looks_of.twin!r}, which plays the other side; "
+            f"record {looks_of.teacher!r} first"
+        )
     other: Domain = DOMAINS[1 - DOMAINS.index(own)]
     _link(source, out / own)
     split = next(iter(recorded.info.get("splits", {"train": ""})))
@@ -139,6 +146,12 @@ def actions_hash(dataset: LeRobotDataset) -> str:
     for number in range(len(dataset)):
         digest.update(pair_hash(dataset.starts[number], dataset.actions(number)).encode())
     return digest.hexdigest()[:16]
+
+
+def _teacher_of(dataset: Path) -> str | None:
+    """Whom a data set was recorded from, if it says so."""
+    path = dataset / "meta" / "collection.json"
+    return json.loads(path.read_text()).get("teacher") if path.is_file() else None
 
 
 def _link(source: Path, target: Path) -> None:

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from teachers.pusht.base import TableTeacher
 from teachers.pusht.contract import ARENA
 from teachers.pusht.physics import Pose, PushTWorld
 from teachers.pusht.pushes import WALL, Point, Push, clip, detour, misfit, outcome, random_push, unit
 from teachers.pusht.starts import centre_of
-from teachers.pusht.teacher import PushTTeacher
 
 
 @dataclass(frozen=True)
 class Scene:
     """What a behaviour may look at; values are of the moment they are asked for."""
 
-    teacher: PushTTeacher
+    teacher: TableTeacher
     sandbox: PushTWorld  # a spare world to try pushes out in
     generator: np.random.Generator
     script: NDArray[np.float32]  # (n, 2) actions to replay, px; empty but for human starts

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from teachers.pusht.base import TableTeacher
 from teachers.pusht.behaviours import RECIPES, Scene
 from teachers.pusht.demonstrations import Demonstrations, demonstrations, find_demonstrations
 from teachers.pusht.physics import PushTWorld
@@ -39,18 +40,22 @@ class Plan:
 class PushTRecorder:
     """Records a mixture of `RECIPES`: all of them, or those that the option "behaviours" names.
 
-    The other ``options`` are fields of `PushTConfig`. Human demonstrations take part in the train and test splits
+    The other ``options`` are fields of ``config_type``. Human demonstrations take part in the train and test splits
     where they are at hand.
 
     Raises:
         InputError: an unknown behaviour, or none that this split can record.
     """
 
+    config_type: ClassVar[type[Any]] = PushTConfig
+    teacher_type: ClassVar[type[Any]] = PushTTeacher
+
     def __init__(self, split: Split, seed: int, options: Mapping[str, Any] | None = None) -> None:
         self.split, self.seed = split, seed
-        config = options_for("Push-T", options or {}, PushTConfig, ("behaviours",))
-        chosen = tuple(config.pop("behaviours", ())) or tuple(RECIPES)
-        self.teacher = PushTTeacher(PushTConfig(**config))
+        given = options_for("Push-T", options or {}, self.config_type, ("behaviours",))
+        chosen = tuple(given.pop("behaviours", ())) or tuple(RECIPES)
+        self._config = self.config_type(**given)
+        self.teacher: TableTeacher = self.teacher_type(self._config)
         self.spec = DatasetSpec(
             contract=self.teacher.contract,
             state_names=self.teacher.state_names,
@@ -61,14 +66,14 @@ class PushTRecorder:
             seed=seed,
         )
         self._sandbox = PushTWorld()
-        folder = find_demonstrations(self.teacher.config.demonstrations)
+        folder = find_demonstrations(self._config.demonstrations)
         self._humans = demonstrations(folder) if folder and split != "validation" else None
         self._names = _recordable(chosen, bool(self._humans))
         shares = np.array([RECIPES[name].share for name in self._names])
         self._shares = shares / shares.sum()
 
     def describe(self) -> dict[str, Any]:
-        config = {k: v for k, v in asdict(self.teacher.config).items() if k != "demonstrations"}
+        config = {k: v for k, v in asdict(self._config).items() if k != "demonstrations"}
         humans = len(self._humans) if self._humans else 0
         behaviours = {"behaviours": self._names, "human_demonstrations": humans}
         return {"split": self.split, "seed": self.seed, **config, **behaviours}

@@ -11,12 +11,13 @@ pytest.importorskip("mujoco")
 
 from simforcing_env.commands import pairs as command
 from simforcing_env.pair_pictures import contact_sheet
+from teachers.appearance.paired import play
 from teachers.appearance.recording import actions_hash, appearance_seed, record_pairs
-from teachers.appearance.worlds import make_paired
+from teachers.appearance.worlds import make_paired, make_sim
 from teachers.collection import Job, collect
 from world_model.data.lerobot.reader import read_dataset
 from world_model.data.pairs import pair_hash, read_pairs
-from world_model.errors import DataError
+from world_model.errors import DataError, InputError
 
 
 def quiet(done, total):
@@ -101,6 +102,22 @@ def test_a_recording_that_goes_on_is_refused(source, tmp_path):
     with pytest.raises(DataError, match="still being recorded"):
         record_pairs(growing, tmp_path / "out", 0, 1, quiet)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_sim_domain_alone_is_recorded_and_is_no_source_of_pairs(tmp_path, drawing):
+    out = tmp_path / "sim"
+    collect(
+        Job("pusht-mujoco", "validation", 3, None, {"size": 32, "behaviours": ("careful",)}, 2, episodes=1),
+        out,
+        1,
+        quiet,
+    )
+    episode = read_dataset(out)[0]
+    replayed = play(make_sim("pusht", read_dataset(out).contract), episode.start, episode.actions)
+    assert np.array_equal(episode.frames, replayed.frames)
+    assert np.array_equal(episode.state, replayed.state)
+    with pytest.raises(InputError, match=r"was recorded from 'pusht-mujoco'.* record 'pusht' first"):
+        record_pairs(out, tmp_path / "pairs", 0, 1, quiet)
 
 
 def test_the_command_says_where_and_draws(source, folder, tmp_path, capsys):

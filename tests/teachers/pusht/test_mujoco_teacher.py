@@ -144,3 +144,18 @@ def test_foreign_snapshots_are_refused():
         MujocoPushTTeacher(MujocoPushTConfig(goal=(200, 200, 0))).restore(twin.snapshot())
     with pytest.raises(InputError, match="needs 10 finite ones"):
         twin.restore({**twin.snapshot(), "numbers": np.full(10, np.nan)})
+
+
+def test_it_is_an_environment(drawing):
+    import gymnasium as gym
+
+    env = gym.make("simforcing_env:SimForcing/PushT-Teacher-v0", teacher="pusht-mujoco")
+    seen, _ = env.reset(seed=3, options={"start": "near-800007"})
+    teacher = make_teacher("pusht-mujoco")
+    assert np.array_equal(seen["image"], teacher.reset("near-800007").frames["top"])
+    action = np.array([[200.0, 260.0]], np.float32)
+    following, reward, *_ = env.step(action[0])
+    taken = teacher.step(action)
+    assert np.array_equal(following["image"], taken.observation.frames["top"])
+    assert reward == pytest.approx(taken.labels["reward"])
+    env.close()
