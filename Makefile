@@ -1,5 +1,5 @@
 # Every target makes its own environment in .venv the first time and is quick after that.
-PYTHON ?= python3.11
+PYTHON ?= $(or $(shell for p in python3.11 python3 python; do command -v $$p && break; done),python3.11)
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt

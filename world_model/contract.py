@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,6 +234,3 @@ def _bounds(dims: tuple[Dimension, ...]) -> tuple[NDArray[np.float32], NDArray[n
 def _normalize(values: NDArray[Any], low: tuple[float, ...], high: tuple[float, ...]) -> NDArray[np.float32]:
     low_, high_ = np.asarray(low), np.asarray(high)
     return ((np.asarray(values, np.float64) - low_) / (high_ - low_) * 2 - 1).astype(np.float32)
-
-
-ORIENTATIONS: tuple[str, ...] = get_args(Orientation)

@@ -62,7 +62,7 @@ LABELS = MappingProxyType(
         "fps_k50": "frames/s, batch of 50",
         "fps_k128": "frames/s, batch of 128",
         "branch50x16_s": "time for 50 branches of 16 frames",
-        "teacher_fps": "frames/s of the true simulator in the same run",
+        "teacher_fps": "frames/s of the true simulator itself (of Push-T: `gym_pusht`), same run",
         "teacher_fast_fps": "frames/s of the true simulator in its fast look",
         "fps_k16": "frames/s, batch of 16",
         "ratio_k1": "times as fast as the true simulator, batch of 1",

@@ -66,7 +66,7 @@ def _tables(pattern: str, folder: Path) -> str:
     paths = sorted(folder.glob(pattern))
     if not paths:
         return "Not measured yet.\n"
-    parts = [_csv_table(path) if path.suffix == ".csv" else _results_table(path, folder) for path in paths]
+    parts = [(_csv_table if path.suffix == ".csv" else _results_table)(path, folder) for path in paths]
     return "\n".join(parts)
 
 
@@ -78,8 +78,13 @@ def _results_table(path: Path, folder: Path) -> str:
         interval = "" if metric.low is None or metric.high is None else f"{show(metric.low)} to {show(metric.high)}"
         value = f"{show(metric.value)} {metric.unit}".strip()
         rows.append([LABELS.get(name, f"`{name}`"), value, interval, "" if metric.n is None else str(metric.n)])
+    return _framed(_markdown(rows), record, path, folder)
+
+
+def _framed(table: str, record: dict[str, Any], path: Path, folder: Path) -> str:
+    """A table between the command that measured it and where it came from."""
     source = f"[{path.name}]({path.relative_to(folder).as_posix()})"
-    return f"`{record['command']}`\n\n{_markdown(rows)}\n{source}: {_provenance(record)}.\n"
+    return f"`{record['command']}`\n\n{table}\n{source}: {_provenance(record)}.\n"
 
 
 def _provenance(record: dict[str, Any]) -> str:
@@ -104,12 +109,14 @@ def _seeds(seeds: list[Any]) -> str:
     return ", ".join(map(str, seeds))
 
 
-def _csv_table(path: Path) -> str:
+def _csv_table(path: Path, folder: Path) -> str:
+    """A plain table; framed where the results file that it was written with stands beside it."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         raise DataError(f"{path} is not a table with a heading and rows of equal length; write it again")
-    return _markdown(rows)
+    measured = path.with_suffix(".json")
+    return _framed(_markdown(rows), read_results(measured), path, folder) if measured.is_file() else _markdown(rows)
 
 
 def _markdown(rows: list[list[str]]) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from world_model.data.episode import Episode
 from world_model.errors import InputError
-from world_model.metrics.clips import Clips, cut_clips
-from world_model.metrics.image import psnr
+from world_model.metrics.clips import Clips
 from world_model.rollout import Generated, Rollout
 
 SHIFTS = (-1, 0, 1)
@@ -47,30 +43,3 @@ def shifted_actions(clips: Clips, shift: int) -> NDArray[np.float32]:
     """Future actions taken ``shift`` frames later (earlier if negative); the clip's ends repeat: ``(B, n, a, A)``."""
     rows = clips.history - 1 + np.arange(clips.horizon) + shift
     return clips.actions[:, np.clip(rows, 0, clips.actions.shape[1] - 1)]
-
-
-def evaluate_rollouts(
-    rollout: Rollout,
-    episodes: Sequence[Episode],
-    horizons: Sequence[int],
-    generator: np.random.Generator,
-    per_episode: int = 1,
-) -> dict[str, float]:
-    """Means over clips of true ``episodes`` (`Clips`), a quick form of ``simforcing evaluate video``.
-
-    ``psnr_hK`` and ``psnr_copy_hK``: PSNR in dB at frame K of the generated frames and of the last known frame.
-    ``shuffle_gap_db``: what other clips' actions cost, averaged over the first 16 frames at most.
-
-    Raises:
-        DataError: no episode is long enough.
-        InputError: fewer than two episodes.
-    """
-    clips = cut_clips(episodes, rollout.history, max(horizons), per_episode, generator)
-    seeds = generator.integers(0, 2**31, len(clips))
-    own = psnr(generate(rollout, clips, clips.future, seeds).frames, clips.truth)
-    copied = psnr(np.broadcast_to(clips.last, clips.truth.shape), clips.truth)
-    other = psnr(generate(rollout, clips, shuffled_actions(clips, generator), seeds).frames, clips.truth)
-    found = {f"psnr_h{k}": float(own[:, k - 1].mean()) for k in horizons}
-    found |= {f"psnr_copy_h{k}": float(copied[:, k - 1].mean()) for k in horizons}
-    found["shuffle_gap_db"] = float((own - other)[:, :FOLLOWING].mean())
-    return found

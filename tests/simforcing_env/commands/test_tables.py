@@ -62,6 +62,15 @@ def test_csv_becomes_a_table_and_no_file_says_so(folder):
     assert "Not measured yet.\n" in text
 
 
+def test_csv_beside_its_results_file_names_command_and_source(folder):
+    (folder / "results" / "pusht-video.csv").write_text("form,PSNR\na,30.1\n")
+    text = fill("<!-- tables: results/pusht-video.csv -->\n<!-- end of tables -->", folder)
+    command, table, source = text.split("\n\n")
+    assert command.endswith("`simforcing evaluate video --json results/pusht-video.json`")
+    assert table == "| form | PSNR |\n| --- | ---: |\n| a | 30.1 |"
+    assert source.startswith("[pusht-video.csv](results/pusht-video.csv): checkpoint 0123456789abcdef; ")
+
+
 def test_check_tells_an_old_page_from_a_new_one(folder, capsys):
     page = folder / "README.md"
     with pytest.raises(SystemExit) as end:

@@ -108,7 +108,7 @@ class VideoReader:
 def require_real_file(path: Path) -> None:
     """Raise `DataError` for a file that is missing, empty or only a Git LFS pointer."""
     if not path.is_file():
-        raise DataError(f"{path} is missing; copy the data set again, with all its files")
+        raise DataError(f"{path} is missing; check the path, or copy the data set again with all its files")
     with path.open("rb") as file:
         head = file.read(len(LFS_MARK))
     if head == LFS_MARK:
