@@ -39,7 +39,7 @@ def test_a_lifted_cube_is_a_success():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ROBOSUITE)
+@pytest.mark.parametrize("name", [f"robosuite_{task}" for task in ROBOSUITE])
 def test_every_task_starts(name):
     teacher = make_teacher(name)
     start = teacher_module(name).training_start(np.random.default_rng(0))
