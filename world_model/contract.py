@@ -11,20 +11,33 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from world_model.errors import ContractError, InputError
-from world_model.rules import Number, Rule, Whole, array_of, follow_all
+from world_model.rules import TEXT, Choice, Number, Rule, Whole, array_of, follow_all
 
 Orientation = Literal["upright", "flipped"]
 ActionKind = Literal["absolute", "relative"]
 GripperPolarity = Literal["none", "plus_closes", "plus_opens"]
 NormalizerKind = Literal["bounds", "quantiles"]
-RATES: Mapping[str, Rule] = {"control_hz": Number(0.001, 1e6), "actions_per_frame": Whole(1, 10_000)}
+RULES: Mapping[str, Rule] = {
+    "name": TEXT,
+    "control_hz": Number(0.001, 1e6),
+    "actions_per_frame": Whole(1, 10_000),
+    "gripper": Choice(get_args(GripperPolarity)),
+    "version": Whole(1, 1),
+}
 PIXELS = Whole(1, 8192)
+CAMERA: Mapping[str, Rule] = {
+    "name": TEXT,
+    "height": PIXELS,
+    "width": PIXELS,
+    "orientation": Choice(get_args(Orientation)),
+}
+DIMENSION: Mapping[str, Rule] = {"name": TEXT, "kind": Choice(get_args(ActionKind))}
 
 
 @dataclass(frozen=True)
@@ -77,10 +90,17 @@ class Contract:
     version: int = 1
 
     def __post_init__(self) -> None:
-        follow_all(RATES, vars(self))
+        follow_all(RULES, vars(self))
         for camera in self.cameras:
-            follow_all({"height": PIXELS, "width": PIXELS}, vars(camera))
+            follow_all(CAMERA, vars(camera))
+        if len({camera.name for camera in self.cameras}) != len(self.cameras) or not self.cameras or not self.actions:
+            raise ContractError(
+                f"contract {self.name!r} has cameras {[c.name for c in self.cameras]} and {len(self.actions)} action "
+                "dimensions; give cameras of different names and at least one of both"
+            )
+        follow_all({"kind": Choice(get_args(NormalizerKind))}, vars(self.normalizer))
         for dim in (*self.actions, *self.proprio):
+            follow_all(DIMENSION, vars(dim))
             if not -np.inf < dim.low < dim.high < np.inf:
                 raise ContractError(
                     f"contract {self.name!r} has {dim.name!r} from {dim.low} to {dim.high}; "
