@@ -98,6 +98,21 @@ def test_a_branch_equals_the_replay():
     assert len({clip.tobytes() for clip in branched["frames"]}) == 8
 
 
+def test_the_seed_matters_and_nothing_else_does_also_in_another_process(root):
+    code = (
+        "import hashlib, sys, gymnasium as gym, numpy as np\n"
+        f"env = gym.make_vec('simforcing_env:{ID}', num_envs=3, chunk=8, success_threshold=1.0)\n"
+        "env.reset(seed=[4, 5, 4], options={'start': 'near-3'})\n"
+        "actions = np.full((3, 8, 2), 256, np.float32) + np.arange(8, dtype=np.float32)[None, :, None]\n"
+        "frames = env.step(actions)[4]['frames']\n"
+        "print(*(hashlib.sha256(clip.tobytes()).hexdigest() for clip in frames))"
+    )
+    printed = [subprocess.check_output([sys.executable, "-c", code], text=True, cwd=root, timeout=120) for _ in "ab"]
+    first, other, again = printed[0].split()
+    assert first == again != other
+    assert printed[0] == printed[1]
+
+
 def test_the_pusher_follows_its_targets():
     env = gym.make_vec(ID, num_envs=8, chunk=16, success_threshold=1.0)
     truth = gym.make_vec(TEACHER, num_envs=8, chunk=16, success_threshold=1.0)

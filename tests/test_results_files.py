@@ -1,0 +1,26 @@
+"""The committed results: they hold what they promise and are of the weights that are shipped."""
+
+import pytest
+
+from simforcing_env.registration import WEIGHTS
+from world_model.checkpoint import open_folder
+from world_model.results import read_results
+
+NAMES = {
+    "pusht-video": "psnr_h1 psnr_h8 psnr_h16 psnr_h32 psnr_copy_h16 psnr_velocity_h16 psnr_moving_gain_h16 ssim_h16 "
+    "agent_px_h16 block_px_h16 block_deg_h16 reader_px reader_deg shuffle_gap_db zero_gap_db best_shift",
+    "pusht-coverage": "pearson mae n",
+    "pusht-env-bench": "fps_single fps_k1 fps_k8 fps_k50 fps_k128 branch50x16_s teacher_fps import_s make_reset_s "
+    "peak_mb",
+    "pusht-calibration": "brier_true brier_generated auroc_true auroc_generated",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_promised_number_is_there(root, name):
+    assert set(NAMES[name].split()) - set(read_results(root / "results" / f"{name}.json")["metrics"]) == set()
+
+
+@pytest.mark.parametrize("name", ["pusht-video", "pusht-coverage", "pusht-calibration"])
+def test_quality_is_that_of_the_shipped_weights(root, name):
+    assert read_results(root / "results" / f"{name}.json")["checkpoint"] == open_folder(WEIGHTS / "pusht-nano").hash
