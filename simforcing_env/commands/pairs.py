@@ -13,6 +13,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from simforcing_env.commands.checks import at_least
+
 PICTURED = 3  # pairs in a picture
 
 
@@ -38,6 +40,8 @@ class Config:
 
 def run(config: Config) -> None:
     """Play the other domain with a progress bar."""
+    at_least(1, looks=config.looks, workers=config.workers, episodes_per_file=config.episodes_per_file)
+    at_least(0, seed=config.seed)
     from simforcing_env.pair_pictures import contact_sheet
     from simforcing_env.pictures import write_png
     from teachers.appearance.recording import record_pairs

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from simforcing_env.commands.checks import at_least, results_file
+
 
 @dataclass(frozen=True)
 class Config:
@@ -22,15 +24,20 @@ class Config:
     """Folder of the pairs."""
     workers: int = 1
     """Drawing processes; their number does not change the result."""
+    json: Path | None = None
+    """Results file with the errors of the cameras."""
     picture: Path | None = None
     """PNG of some moments of every pair: `sim`, the arm of `sim` over `real` in red, and `real`."""
 
 
 def run(config: Config) -> None:
     """Draw the simulated side with a progress bar, and print how well the cameras fit."""
+    at_least(1, workers=config.workers)
+    results_file(config.json)
     from simforcing_env.pair_pictures import overlay_sheet
     from simforcing_env.pictures import write_png
     from teachers.replay.recording import record_replay
+    from world_model.results import Metric, describe_device, this_command, write_results
 
     with tqdm(unit="episode", desc=config.out.name) as bar:
 
@@ -39,6 +46,7 @@ def run(config: Config) -> None:
             bar.refresh()
 
         teacher = record_replay(config.source, config.out, config.workers, progress)
+    metrics: dict[str, Metric] = {}
     for name in teacher.names:
         fit, held_out = teacher.fit(name), teacher.held_out(name)
         unseen = "" if held_out is None else f"; {held_out.error_px:.2f} px on {held_out.points} held-out"
@@ -46,6 +54,21 @@ def run(config: Config) -> None:
             f"{name}: camera fits {fit.points} key points within {fit.error_px:.2f} px (rms), {fit.worst_px:.2f} px at "
             f"most{unseen}"
         )
+        number = name.rpartition("/")[2]
+        metrics[f"camera_px_{number}"] = Metric(fit.error_px, n=fit.points, unit="px")
+        if held_out is not None:
+            metrics[f"camera_px_{number}_held_out"] = Metric(held_out.error_px, n=held_out.points, unit="px")
     print(f"{config.out}: {len(teacher.names)} pairs")
+    if config.json is not None:
+        write_results(
+            config.json,
+            command=this_command(),
+            checkpoint=None,
+            contract=teacher.contract.hash,
+            device=describe_device(),
+            sampler_steps=None,
+            seeds=[],
+            metrics=metrics,
+        )
     if config.picture is not None:
         write_png(config.picture, overlay_sheet(teacher))

@@ -71,10 +71,18 @@ class Fit:
     points: int
 
 
-def fit_camera(points: NDArray[np.float64], pixels: NDArray[np.float64], generator: np.random.Generator) -> Fit:
+def fit_camera(
+    points: NDArray[np.float64],
+    pixels: NDArray[np.float64],
+    generator: np.random.Generator,
+    focal: float | None = None,
+) -> Fit:
     """The camera that sees ``points`` ``(N, 3)`` (m, base frame) at ``pixels`` ``(N, 2)``.
 
     It is looked for from many places about the robot, for a single descent may end beside the truth.
+
+    Args:
+        focal: focal length in px where it is known; else it is fitted too.
 
     Raises:
         DataError: too few key points, or none of the places leads to a camera that sees them.
@@ -85,22 +93,27 @@ def fit_camera(points: NDArray[np.float64], pixels: NDArray[np.float64], generat
             f"{SMALLEST}, spread over the picture"
         )
 
+    def camera(parameters: NDArray[np.float64]) -> Camera:
+        return Camera.of(parameters if focal is None else np.append(parameters, focal))
+
     def residuals(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        seen = Camera.of(parameters).project(points)
+        seen = camera(parameters).project(points)
         off = seen[:, :2] - pixels
         off[seen[:, 2] < 0.05] = 500.0  # behind the camera
         return off.ravel()
 
-    low, high = [-10.0] * 3 + [-4.0] * 3 + [80.0], [10.0] * 3 + [4.0] * 3 + [320.0]
+    free = PARAMETERS if focal is None else PARAMETERS - 1
+    low = np.array([-10.0] * 3 + [-4.0] * 3 + [80.0])[:free]
+    high = np.array([10.0] * 3 + [4.0] * 3 + [320.0])[:free]
     best: Any = None
     for _ in range(STARTS):
-        guess = np.clip(_guess(points.mean(0), generator), np.array(low) + 1e-3, np.array(high) - 1e-3)
+        guess = np.clip(_guess(points.mean(0), generator)[:free], low + 1e-3, high - 1e-3)
         found = least_squares(residuals, guess, loss="soft_l1", f_scale=TOLERANCE, bounds=(low, high), max_nfev=100)
         if best is None or found.cost < best.cost:
             best = found
         if best.cost < TOLERANCE * len(points):  # no other place can be much better
             break
-    fit = measure(Camera.of(best.x), points, pixels)
+    fit = measure(camera(best.x), points, pixels)
     if fit.error_px > 30:
         raise DataError(f"no camera sees the key points: the best is {fit.error_px:.0f} px off; look at them again")
     return fit

@@ -49,7 +49,8 @@ class ReplayTeacher:
     """Pairs from real data: the video of an episode, and the same joints in MuJoCo through a camera fitted to it.
 
     The data tell nothing about where cameras stand. `KEY_POINTS` holds places of the robot's finger tips and wrist cap
-    in some pictures, read off by eye; the cameras are fitted to those when they are asked for.
+    in some pictures, read off by eye; the cameras are fitted to those when they are asked for. They are of one make, so
+    all have the median of the focal lengths that are found for each alone.
 
     Args:
         root: folder that holds Ctrl-World's example sets, such as ``droid_new_setup``.
@@ -153,8 +154,15 @@ class ReplayTeacher:
         """Both domains of an episode; raises as `frames` does."""
         return Pair(self.play(name, "sim"), self.play(name, "real"), self.appearance(name))
 
+    @functools.cached_property
+    def _focal(self) -> float:
+        return float(np.median([self._fit_alone(group).camera.focal for group in self._groups]))
+
     def _fit_group(self, group: str) -> Fit:
-        return fit_camera(*self._key_points(self._groups[group]["fitted"]), np.random.default_rng(SEED))
+        return self._fit_alone(group, self._focal)
+
+    def _fit_alone(self, group: str, focal: float | None = None) -> Fit:
+        return fit_camera(*self._key_points(self._groups[group]["fitted"]), np.random.default_rng(SEED), focal)
 
     def _key_points(self, rows: list[list[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Places ``(N, 3)`` in m and pixels ``(N, 2)`` of (episode, frame, mark, x, y)."""

@@ -32,6 +32,13 @@ def test_a_camera_is_found_from_exact_points(points):
     assert np.allclose(fit.camera.axes, CAMERA.axes, atol=1e-3)
 
 
+def test_a_known_focal_length_stays(points):
+    few = points[:4]
+    fit = fit_camera(few, CAMERA.project(few)[:, :2], np.random.default_rng(1), focal=125.0)
+    assert (fit.camera.focal, fit.error_px < 0.01) == (125.0, True)
+    assert measure(fit.camera, points, CAMERA.project(points)[:, :2]).error_px < 0.5
+
+
 def test_noise_and_an_outlier_cost_little(points):
     generator = np.random.default_rng(2)
     pixels = CAMERA.project(points)[:, :2] + generator.normal(0, 1.0, (12, 2))

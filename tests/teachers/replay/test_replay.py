@@ -65,7 +65,7 @@ def test_unreadable_episodes(tmp_path):
 
 
 def test_cameras_fit_the_key_points(teacher):
-    assert len(teacher.names) == 4
+    assert len(teacher.names) == 6
     for name in teacher.names:
         fit = teacher.fit(name)
         assert fit.error_px < 2.0
@@ -99,11 +99,15 @@ def test_pairs_are_recorded_from_real_episodes(root, teacher, tmp_path, capsys):
     from simforcing_env.commands import pairs_droid
 
     picture = tmp_path / "sheet.png"
-    pairs_droid.run(pairs_droid.Config(root, tmp_path / "pairs", picture=picture))
+    results = tmp_path / "cameras.json"
+    pairs_droid.run(pairs_droid.Config(root, tmp_path / "pairs", json=results, picture=picture))
+    metrics = json.loads(results.read_text())["metrics"]
+    assert metrics["camera_px_0006"]["value"] == pytest.approx(teacher.fit(NAME).error_px)
+    assert metrics["camera_px_0004_held_out"]["n"] == 3
     assert f"{NAME}: camera fits 10 key points within" in capsys.readouterr().out
     assert picture.stat().st_size > 10_000
     pairs = read_pairs(tmp_path / "pairs")
-    assert (len(pairs), pairs.world, pairs.contract) == (4, "droid", droid_contract())
+    assert (len(pairs), pairs.world, pairs.contract) == (6, "droid", droid_contract())
     number = teacher.names.index(NAME)
     pair, episode = pairs[number], teacher.episode(NAME)
     assert np.array_equal(pair.real.frames, episode.frames(1))
