@@ -37,7 +37,8 @@ class Examples:
                 f"the heads learn {', '.join(names)} but the data hold no label {missing[0]!r} (they have "
                 f"{', '.join(sorted(self.labels)) or 'none'}); record them with this label"
             )
-        return torch.stack([self.labels[name].float() for name in names], 1)
+        columns = [self.labels[name].float() for name in names]
+        return torch.stack(columns, 1) if columns else torch.empty(len(self), 0)
 
     def select(self, rows: Tensor) -> Examples:
         return Examples(self.frames[rows], self.proprio[rows], {k: v[rows] for k, v in self.labels.items()})

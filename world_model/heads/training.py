@@ -52,8 +52,9 @@ def train_heads(
             examples.proprio[rows].shape, generator=generator
         )
         found, logits = heads(latents, proprio)
-        loss = functional.smooth_l1_loss(found, shares[rows], beta=training.beta) / training.beta
-        loss = loss + functional.binary_cross_entropy_with_logits(logits, events[rows])
+        loss = functional.binary_cross_entropy_with_logits(logits, events[rows])
+        if config.shares:
+            loss = loss + functional.smooth_l1_loss(found, shares[rows], beta=training.beta) / training.beta
         optimizer.zero_grad()
         torch.autograd.backward(loss)
         nn.utils.clip_grad_norm_(heads.parameters(), 1.0)
