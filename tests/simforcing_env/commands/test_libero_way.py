@@ -34,10 +34,10 @@ def test_from_recording_to_driving(tmp_path: Path) -> None:
 
     envs = gym.make_vec("SimForcing/PushT-v0", num_envs=2, checkpoint=str(out), world="libero_goal")
     observation, _ = envs.reset(seed=0)
-    assert {name: space.shape for name, space in envs.single_observation_space.items()} == {
-        "image_agentview": (128, 128, 3),
-        "image_wrist": (128, 128, 3),
-        "proprio": (7,),
+    assert {name: array.shape for name, array in observation.items()} == {
+        "image_agentview": (2, 128, 128, 3),
+        "image_wrist": (2, 128, 128, 3),
+        "proprio": (2, 7),
     }
     *_, infos = envs.step(envs.action_space.sample())
     np.testing.assert_array_equal(infos["success"], infos["labels"]["success_1"])
