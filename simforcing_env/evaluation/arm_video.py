@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simforcing_env.evaluation.baselines import copy_last
-from simforcing_env.evaluation.video import Array, hold_actions
+from simforcing_env.evaluation.video import Array, hold_actions, picture_distances
 from world_model.canvas import split
 from world_model.data.episode import Episode
 from world_model.metrics.clips import Clips, group_means
-from world_model.metrics.image import psnr, ssim
+from world_model.metrics.image import psnr
 from world_model.metrics.lpips import Lpips
 from world_model.metrics.rollouts import FOLLOWING, SHIFTS, generate, shifted_actions, shuffled_actions
 from world_model.results import Metric
@@ -70,13 +70,7 @@ def evaluate_arm_video(
         stage(f"generating with {name} actions")
         curves[f"psnr_{name}"] = psnr(generate(rollout, clips, actions, seeds).frames, truth)
     stage("comparing pictures")
-    measures: dict[str, Callable[[NDArray[np.uint8], NDArray[np.uint8]], Array]] = {"ssim": ssim}
-    if lpips is not None:
-        measures["lpips"] = lpips.distance
-    at_horizon = {}
-    for name, measure in measures.items():
-        for suffix, frames in (("", made.frames), ("_copy", copy_last(clips))):
-            at_horizon[f"{name}{suffix}"] = {k: measure(frames[:, k - 1], truth[:, k - 1]) for k in horizons}
+    at_horizon = picture_distances({"": made.frames, "_copy": copy_last(clips)}, truth, lpips, horizons)
     won = np.array([bool(np.max(episode.labels["success"]) > 0.5) for episode in episodes])
     return ArmReport(clips, made.frames, curves, at_horizon, moved(clips, state_names), won[clips.episode])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,15 +75,24 @@ def evaluate_video(
         stage(f"generating with {name} actions")
         curves[f"psnr_{name}"] = psnr(generate(rollout, clips, actions, seeds).frames, truth)
     stage("comparing pictures")
+    kinds = {"": made.frames, "_copy": copy_last(clips), "_velocity": velocity}
+    at_horizon = picture_distances(kinds, truth, lpips, horizons)
+    moved = (curves["block_px_copy"] > MOVING_PX) | (curves["block_deg_copy"] > MOVING_DEG)
+    return VideoReport(clips, made.frames, curves, at_horizon, moved)
+
+
+def picture_distances(
+    kinds: Mapping[str, NDArray[np.uint8]], truth: NDArray[np.uint8], lpips: Lpips | None, horizons: Sequence[int]
+) -> dict[str, dict[int, Array]]:
+    """SSIM and, with its weights, LPIPS of frames ``(B, n, H, W, 3)`` of each kind (a suffix) at each horizon."""
     measures: dict[str, Callable[[NDArray[np.uint8], NDArray[np.uint8]], Array]] = {"ssim": ssim}
     if lpips is not None:
         measures["lpips"] = lpips.distance
-    at_horizon = {}
-    for name, measure in measures.items():
-        for suffix, frames in (("", made.frames), ("_copy", copy_last(clips)), ("_velocity", velocity)):
-            at_horizon[f"{name}{suffix}"] = {k: measure(frames[:, k - 1], truth[:, k - 1]) for k in horizons}
-    moved = (curves["block_px_copy"] > MOVING_PX) | (curves["block_deg_copy"] > MOVING_DEG)
-    return VideoReport(clips, made.frames, curves, at_horizon, moved)
+    return {
+        name + suffix: {k: measure(frames[:, k - 1], truth[:, k - 1]) for k in horizons}
+        for name, measure in measures.items()
+        for suffix, frames in kinds.items()
+    }
 
 
 def hold_actions(clips: Clips, contract: Contract) -> NDArray[np.float32]:
