@@ -10,7 +10,8 @@ known frame. Baselines: copy (the last known frame) and velocity (pusher and blo
 drawn by the true renderer). _one_frame: the same clips from their last known frame alone, which is what env.reset
 knows; most are in motion there, which one frame does not show. shuffle_gap_db, zero_gap_db and shift_*_gap_db: PSNR
 lost, as the mean of frames 1 to 16, when a clip gets another episode's actions, is told to hold the pusher where it
-is, or gets actions one frame off. Intervals are over episodes. A robot arm's simulator is measured by pixels (each
+is, or gets actions one frame off. Intervals are over episodes, of which the pieces of one human
+demonstration are one. A robot arm's simulator is measured by pixels (each
 camera's too) and by the predicted place of the hand (gripper_cm); _success and _failure keep episodes by their end,
 "moving" those in which an object has gone a centimetre. Tune on --split validation or a validation data set
 only.

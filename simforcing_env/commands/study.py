@@ -1,7 +1,7 @@
 """Train every model form for the same processor time on the same data and print one table.
 
 A killed study goes on with the same command. Scores are open-loop rollouts of held-out clips, with 1, 2, 4 and 8
-Euler steps; intervals are over clips.
+Euler steps; intervals are over episodes.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def moved(clips: Clips, state_names: Sequence[str]) -> NDArray[np.bool_]:
 def arm_metrics(report: ArmReport, horizons: Sequence[int], generator: np.random.Generator) -> dict[str, Metric]:
     """Flat metrics; ``_hK`` is at frame K, ``_success`` and ``_failure`` are by the episode's end; intervals are over
     episodes."""
-    episode, curves = report.clips.episode, report.curves
+    episode, curves = report.clips.group, report.curves
     found: dict[str, Metric] = {}
 
     def put(name: str, values: Array, unit: str = "", rows: NDArray[np.bool_] | None = None) -> None:

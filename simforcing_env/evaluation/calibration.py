@@ -57,7 +57,7 @@ def judged(outcomes: Outcomes, event: str) -> Judged:
         outcomes.truth[event].ravel(),
         outcomes.on_truth[event].ravel(),
         outcomes.generated[event].ravel(),
-        np.repeat(outcomes.clips.episode, outcomes.clips.horizon),
+        np.repeat(outcomes.clips.group, outcomes.clips.horizon),
     )
 
 

@@ -19,7 +19,7 @@ LABEL = "coverage"
 
 def coverage_metrics(outcomes: Outcomes, generator: np.random.Generator) -> dict[str, Metric]:
     """At the last generated frame: correlation and error, of the heads on true frames and of no change beside."""
-    truth, groups = outcomes.truth[LABEL][:, -1], outcomes.clips.episode
+    truth, groups = outcomes.truth[LABEL][:, -1], outcomes.clips.group
     guesses = {
         "": outcomes.generated[LABEL][:, -1],
         "_true_frames": outcomes.on_truth[LABEL][:, -1],

@@ -24,7 +24,7 @@ def video_metrics(report: VideoReport, horizons: Sequence[int], generator: np.ra
 
     Those that end in ``_one_frame`` are of the rollouts from one known frame.
     """
-    episode, curves = report.clips.episode, report.curves
+    episode, curves = report.clips.group, report.curves
 
     def mean(values: Array, unit: str = "", rows: np.ndarray | None = None) -> Metric | None:
         chosen = np.ones(len(values), bool) if rows is None else rows

@@ -31,6 +31,12 @@ class Clips:
         return len(self.frames)
 
     @property
+    def group(self) -> NDArray[np.int64]:
+        """Number ``(B,)`` of what a window is from: windows of one origin are not independent of each other."""
+        names = [origin_of(start) or str(number) for start, number in zip(self.start, self.episode, strict=True)]
+        return np.unique(names, return_inverse=True)[1]
+
+    @property
     def horizon(self) -> int:
         """Frames to generate, n."""
         return self.frames.shape[1] - self.history
@@ -130,8 +136,12 @@ def cut_clips(
     )
 
 
+def origin_of(start: str) -> str:
+    """A start's name without the frame that it begins at: "human-42-35" is a moment of demonstration "human-42"."""
+    return start.rpartition("-")[0] if start.count("-") == 2 else start
+
+
 def group_means(values: NDArray[np.floating], groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Means ``(G,)`` of ``(B,)`` values over each of the groups ``(B,)`` that occur: windows of one episode are
-    not independent of each other, episodes are."""
+    """Means ``(G,)`` of ``(B,)`` values over each of the groups ``(B,)`` that occur, such as `Clips.group`."""
     _, index = np.unique(groups, return_inverse=True)
     return np.bincount(index, weights=values) / np.bincount(index)

@@ -26,7 +26,7 @@ def shuffled_actions(clips: Clips, generator: np.random.Generator) -> NDArray[np
     Raises:
         InputError: half of the clips or more are from one episode.
     """
-    episodes, index, counts = np.unique(clips.episode, return_inverse=True, return_counts=True)
+    episodes, index, counts = np.unique(clips.group, return_inverse=True, return_counts=True)
     most = int(counts.max())
     if 2 * most > len(clips):
         raise InputError(f"{most} of {len(clips)} clips are from one episode, so actions cannot be swapped; give more")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from world_model.metrics.clips import group_means
 from world_model.rollout import Rollout
 from world_model.training.run import start_run
 from world_model.training.trainer import Trainer
@@ -27,13 +28,13 @@ STEPS = (1, 2, 4, 8)
 
 @dataclass(frozen=True)
 class Score:
-    """One form with one number of sampler steps; arrays are per clip."""
+    """One form with one number of sampler steps; arrays are means over the clips of each episode."""
 
     form: str
     steps: int
-    psnr: dict[int, np.ndarray]  # frame -> (clips,) dB
+    psnr: dict[int, np.ndarray]  # frame -> (episodes,) dB
     copy: dict[int, np.ndarray]
-    shuffle_gap: np.ndarray  # (clips,) dB lost with another clip's actions, mean over frames
+    shuffle_gap: np.ndarray  # (episodes,) dB lost with another clip's actions, mean over frames
 
 
 def study(
@@ -62,7 +63,7 @@ def score(trainer: Trainer, form: str, steps: int, count: int) -> Score:
     return Score(
         form,
         steps,
-        {k: own[:, k - 1] for k in frames},
-        {k: copy[:, k - 1] for k in frames},
-        (own - shuffled).mean(axis=1),
+        {k: group_means(own[:, k - 1], clips.episode) for k in frames},
+        {k: group_means(copy[:, k - 1], clips.episode) for k in frames},
+        group_means((own - shuffled).mean(axis=1), clips.episode),
     )

@@ -24,6 +24,7 @@ class ValidationClips:
     frames: NDArray[np.uint8]  # (B, h + n, H, W, 3)
     proprio: NDArray[np.float32]  # (B, h + n, P) in units
     actions: NDArray[np.float32]  # (B, h + n - 1, a, A) in units
+    episode: NDArray[np.int64]  # (B,) first row of the episode in the data set
     history: int
 
 
@@ -47,6 +48,7 @@ def pick_clips(windows: Windows, contract: Contract, count: int, seed: int) -> V
         windows.frames[rows].numpy(),
         contract.denormalize_proprio(windows.proprio[rows].numpy()),
         np.clip(actions, low, high).astype(np.float32),
+        windows.first[drawn].numpy(),
         windows.config.history,
     )
 

@@ -5,7 +5,7 @@ import pytest
 
 from world_model.data.episode import Episode
 from world_model.errors import DataError, InputError
-from world_model.metrics.clips import cut_clips, group_means
+from world_model.metrics.clips import cut_clips, group_means, origin_of
 from world_model.metrics.resampling import grouped_interval
 from world_model.metrics.rollouts import shifted_actions, shuffled_actions
 
@@ -94,3 +94,9 @@ def test_group_means_and_the_interval_over_groups():
     assert (low, high) == (2.0, 10.0)
     assert grouped_interval(lambda rows: 1.0, groups[:2], np.random.default_rng(0)) == (None, None)
     assert grouped_interval(lambda rows: None, groups, np.random.default_rng(0)) == (None, None)
+
+
+def test_moments_of_one_demonstration_are_one_group():
+    assert [origin_of(s) for s in ("human-42-35", "human-42", "seed-7", "libero_goal/3/12", "")] == [
+        *("human-42", "human-42", "seed-7", "libero_goal/3/12", "")
+    ]
