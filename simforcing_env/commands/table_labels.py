@@ -109,6 +109,11 @@ LABELS = MappingProxyType(
         "success_pose_auroc_generated": "AUROC of success by pose, generated frames",
         "success_pose_base_rate": "share of frames with success by pose",
         "success_pose_brier_base_rate": "Brier score of always saying that share",
+        "success_libero_spatial": "episodes in which the scripted expert succeeds, LIBERO-Spatial",
+        "success_libero_object": "episodes in which the scripted expert succeeds, LIBERO-Object",
+        "success_libero_goal": "episodes in which the scripted expert succeeds, LIBERO-Goal",
+        "success_libero_10": "episodes in which the scripted expert succeeds, LIBERO-10",
+        "success_libero_90": "episodes in which the scripted expert succeeds, LIBERO-90",
     }
 )
 """Metric name to what the reader of a table sees; a metric that is not here is shown by its name."""
