@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
 INPUTS := pyproject.toml constraints.txt
+# Without libero its tests are skipped; with it they take a few hundred MB and two minutes more.
+TEST_EXTRAS ?= pusht,rl,train,hdf5,dev
 
 export SDL_VIDEODRIVER := dummy
 export SDL_AUDIODRIVER := dummy
@@ -49,7 +51,7 @@ $(VENV)/demo.stamp: $(INPUTS) | $(BIN)/pip
 
 $(VENV)/dev.stamp: $(INPUTS) | $(BIN)/pip
 	@echo "installing the test packages into $(VENV) (a minute or two)"
-	$(INSTALL) -e ".[pusht,rl,train,hdf5,dev]"
+	$(INSTALL) -e ".[$(TEST_EXTRAS)]"
 	@touch $@ $(VENV)/demo.stamp
 
 clean:

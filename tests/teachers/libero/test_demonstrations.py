@@ -138,6 +138,7 @@ def test_no_files_at_all(tmp_path):
         whole_files(demonstration_files(tmp_path), nothing)
 
 
+@pytest.mark.slow
 def test_an_exported_data_set_comes_back(tmp_path, drawing):
     options = {"tasks": (7,), "behaviours": ("expert",), "size": 32, "look": "fast"}
     collect(Job("libero", "validation", 3, None, options, episodes=1), tmp_path / "data", 1, nothing)
