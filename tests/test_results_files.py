@@ -21,6 +21,6 @@ def test_every_promised_number_is_there(root, name):
     assert set(NAMES[name].split()) - set(read_results(root / "results" / f"{name}.json")["metrics"]) == set()
 
 
-@pytest.mark.parametrize("name", ["pusht-video", "pusht-coverage", "pusht-calibration"])
+@pytest.mark.parametrize("name", ["pusht-video", "pusht-coverage", "pusht-calibration", "pusht-env-bench"])
 def test_quality_is_that_of_the_shipped_weights(root, name):
     assert read_results(root / "results" / f"{name}.json")["checkpoint"] == open_folder(WEIGHTS / "pusht-nano").hash
