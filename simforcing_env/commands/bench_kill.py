@@ -37,8 +37,9 @@ class Config:
 def run(config: Config) -> None:
     """Record and train, killed and not, compare, print, write."""
     from simforcing_env.evaluation.kills import killed, recording, training
+    from simforcing_env.evaluation.reporting import teacher_provenance
     from teachers.pusht.contract import pusht_contract
-    from world_model.results import describe_device, this_command, write_results
+    from world_model.results import write_results
 
     at_least(1, kills=config.kills, frames=config.frames, steps=config.steps)
     at_least(0, seed=config.seed)
@@ -53,15 +54,6 @@ def run(config: Config) -> None:
     for name, metric in metrics.items():
         print(f"{name:14} {metric.value:6g} {metric.unit:7} n {metric.n}")
     if config.json is not None:
-        write_results(
-            config.json,
-            command=this_command(),
-            checkpoint=None,
-            contract=pusht_contract().hash,
-            device=describe_device(),
-            sampler_steps=None,
-            seeds=[config.seed],
-            metrics=metrics,
-        )
+        write_results(config.json, metrics=metrics, **teacher_provenance(pusht_contract(), [config.seed]))
     if any(m.value != (1 if name.endswith("equal") else 0) for name, m in metrics.items() if "kills" not in name):
         raise SystemExit(1)

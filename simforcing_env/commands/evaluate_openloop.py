@@ -30,12 +30,12 @@ def run(config: Config) -> None:
     """Replay, judge, print, write."""
     import numpy as np
 
+    from simforcing_env.evaluation.episodes import true_episodes
     from simforcing_env.evaluation.loading import open_rollout
     from simforcing_env.evaluation.openloop import openloop_metrics, replay
     from simforcing_env.evaluation.openloop_files import write_openloop_files
     from simforcing_env.evaluation.progress import counting
     from simforcing_env.evaluation.reporting import print_metrics, provenance
-    from world_model.data.lerobot.reader import read_dataset
     from world_model.results import write_results
 
     at_least(0, episodes=config.episodes)
@@ -43,8 +43,7 @@ def run(config: Config) -> None:
     if config.dataset is None:
         raise InputError("evaluate openloop replays recorded episodes; give --dataset, a folder of the test split")
     simulator, rollout = open_rollout(config, with_heads=True)
-    data = read_dataset(config.dataset, simulator.contract)
-    episodes = [data[i] for i in range(min(config.episodes or len(data), len(data)))]
+    episodes = true_episodes(config.dataset, config.split, config.episodes, simulator.contract)
     generator = np.random.default_rng(config.seed)
     with counting("replaying episodes", len(episodes)) as step:
         replays = replay(simulator, rollout, episodes, generator, step)

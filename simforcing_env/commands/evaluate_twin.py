@@ -40,10 +40,11 @@ def run(config: Config) -> None:
         results_file(config.json)
     import numpy as np
 
+    from simforcing_env.evaluation.reporting import teacher_provenance
     from teachers.pusht.contract import pusht_contract
     from teachers.pusht.mujoco_world import TablePhysics
     from teachers.pusht.parting import MOVED, parting
-    from world_model.results import Metric, describe_device, this_command, write_results
+    from world_model.results import Metric, write_results
 
     physics = TablePhysics(friction=config.friction)
     found = parting(config.episodes, FRAMES, config.split, config.seed, physics)
@@ -62,13 +63,4 @@ def run(config: Config) -> None:
     for name, metric in metrics.items():
         print(f"{name}: {metric.value:.3f} {metric.unit} (n {metric.n})")
     if config.json is not None:
-        write_results(
-            config.json,
-            command=this_command(),
-            checkpoint=None,
-            contract=pusht_contract().hash,
-            device=describe_device(),
-            sampler_steps=None,
-            seeds=[config.seed],
-            metrics=metrics,
-        )
+        write_results(config.json, metrics=metrics, **teacher_provenance(pusht_contract(), [config.seed]))

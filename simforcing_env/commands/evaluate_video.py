@@ -126,6 +126,7 @@ def _arm(config: Config, simulator: LearnedSimulator, rollout: Rollout) -> None:
 
     from simforcing_env.evaluation.arm_pictures import arm_grid
     from simforcing_env.evaluation.arm_video import arm_metrics, evaluate_arm_video
+    from simforcing_env.evaluation.episodes import first_episodes
     from simforcing_env.evaluation.reporting import print_metrics, provenance
     from simforcing_env.pictures import write_png
     from world_model.data.lerobot.reader import read_dataset
@@ -134,7 +135,7 @@ def _arm(config: Config, simulator: LearnedSimulator, rollout: Rollout) -> None:
     if config.dataset is None:
         raise InputError(f"evaluate video takes recorded episodes of {simulator.contract.name}; give --dataset")
     data = read_dataset(config.dataset, simulator.contract)
-    episodes = [data[i] for i in range(min(config.episodes or len(data), len(data)))]
+    episodes = first_episodes(data, config.episodes)
     generator = np.random.default_rng(config.seed)
     clips, lpips = _prepared(config, rollout, episodes, generator)
     names = data.state_names

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from world_model.contract import Contract
 from world_model.data.episode import Episode
 from world_model.errors import InputError
+
+if TYPE_CHECKING:
+    from world_model.data.lerobot.reader import LeRobotDataset
 
 Split = Literal["validation", "test"]
 RECORDED_SEED = 1  # of episodes made on the spot; data sets are collected with seed 0
@@ -28,8 +31,7 @@ def true_episodes(
     if dataset is not None:
         from world_model.data.lerobot.reader import read_dataset
 
-        data = read_dataset(dataset, contract)
-        return [data[i] for i in range(min(count or len(data), len(data)))]
+        return first_episodes(read_dataset(dataset, contract), count)
     if count < 1:
         raise InputError(f"{count} episodes cannot be recorded on the spot; ask for at least 1, or give --dataset")
     from simforcing_env.evaluation.progress import counting
@@ -42,6 +44,11 @@ def true_episodes(
             episodes.append(recorder.record(first + index))
             step(index + 1)
     return episodes
+
+
+def first_episodes(data: LeRobotDataset, count: int) -> list[Episode]:
+    """The first ``count`` episodes of an opened data set, all for 0 or where it holds fewer."""
+    return [data[i] for i in range(min(count or len(data), len(data)))]
 
 
 def mixed_episodes(

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from simforcing_env.evaluation.openloop import Replay, cohen_kappa
-from simforcing_env.evaluation.pictures import framed, text
+from simforcing_env.evaluation.pictures import compared
 from simforcing_env.evaluation.tables import write_csv
-from simforcing_env.pictures import Picture, column, row, write_png
+from simforcing_env.pictures import Picture, column, write_png
 from world_model.data.episode import Episode
 
 SHOWN = 5  # frames of each episode in the page
@@ -43,12 +43,12 @@ def write_openloop_files(json: Path, replays: Sequence[Replay], episodes: Sequen
 
 def page(pairs: Sequence[tuple[Replay, Episode]]) -> Picture:
     """Each episode's true frames above the generated ones, from its beginning to its end."""
-    parts: list[Picture] = []
+    rows = []
     for replay, episode in pairs:
         shown = np.unique(np.linspace(0, len(replay.truth) - 1, SHOWN).round().astype(int))
-        strips = [row([framed(f[k], scale=1) for k in shown]) for f in (episode.frames[1:], replay.frames)]
-        facts = [replay.start, replay.behaviour, f"true: {'success' if replay.truth.max() > 0.5 else 'failure'}"]
-        labels = (["true", *facts], ["generated", f"success {replay.generated.max():.2f} at most"])
-        parts += [row([text(ls, LABEL, s.shape[0]), s]) for ls, s in zip(labels, strips, strict=True)]
-        parts.append(np.full((6, 1, 3), 255, np.uint8))
-    return column(parts)
+        true, made = ([frames[k] for k in shown] for frames in (episode.frames[1:], replay.frames))
+        end = f"true: {'success' if replay.truth.max() > 0.5 else 'failure'}"
+        said = ["true", replay.start, replay.behaviour, end]
+        judged = ["generated", f"success {replay.generated.max():.2f} at most"]
+        rows.append(compared(true, made, said, judged, scale=1, label=LABEL))
+    return column(rows)

@@ -25,10 +25,8 @@ def comparison_grid(report: VideoReport, count: int = 8, horizon: int = 16) -> P
     ranked = candidates[np.argsort(report.curves["block_px"][candidates, horizon - 1], kind="stable")]
     chosen = ranked[np.unique(np.linspace(0, len(ranked) - 1, count).round().astype(int))]
     shown = [k for k in SHOWN if k <= report.clips.horizon]
-    parts: list[Picture] = []
+    rows = []
     for i in chosen:
-        known, true, made = report.clips.last[i, 0], report.clips.truth[i], report.frames[i]
-        strips = [row([framed(known), *(framed(frames[k - 1]) for k in shown)]) for frames in (true, made)]
         px, deg = (report.curves[name][i, horizon - 1] for name in ("block_px", "block_deg"))
         facts = [
             report.clips.start[i],
@@ -36,12 +34,31 @@ def comparison_grid(report: VideoReport, count: int = 8, horizon: int = 16) -> P
             f"block at frame {horizon}:",
             f"{px:.1f} px, {deg:.1f} deg",
         ]
-        labels = (["true", *facts], ["generated"])
-        parts += [row([text(ls, LABEL, s.shape[0]), s]) for ls, s in zip(labels, strips, strict=True)]
-        parts.append(np.full((6, 1, 3), 255, np.uint8))
-    side = framed(report.clips.last[0, 0]).shape[1]
-    titles = [caption("", LABEL), caption("last known", side), *(caption(f"frame {k}", side) for k in shown)]
-    return column([row(titles), *parts])
+        known = report.clips.last[i, 0]
+        true, made = ([known, *(f[k - 1] for k in shown)] for f in (report.clips.truth[i], report.frames[i]))
+        rows.append(compared(true, made, ["true", *facts], ["generated"]))
+    return column([headings(["last known", *(f"frame {k}" for k in shown)], framed(known).shape[1]), *rows])
+
+
+def compared(
+    true: Sequence[Picture],
+    made: Sequence[Picture],
+    said: Sequence[str],
+    said_below: Sequence[str],
+    scale: int = 2,
+    label: int = LABEL,
+) -> Picture:
+    """True frames above generated ones, each row behind its lines of text, and a gap below."""
+    parts: list[Picture] = []
+    for frames, lines in ((true, said), (made, said_below)):
+        strip = row([framed(frame, scale) for frame in frames])
+        parts.append(row([text(lines, label, strip.shape[0]), strip]))
+    return column([*parts, np.full((6, 1, 3), 255, np.uint8)])
+
+
+def headings(titles: Sequence[str], side: int) -> Picture:
+    """A line of text above `compared` rows whose frames are ``side`` wide."""
+    return row([caption("", LABEL), *(caption(title, side) for title in titles)])
 
 
 def framed(frame: Picture, scale: int = 2, edge: int = 1) -> Picture:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from world_model.contract import Contract
 from world_model.pretrained import LearnedSimulator
 from world_model.results import Metric, describe_device, this_command
 from world_model.rollout import Rollout
@@ -18,6 +19,18 @@ def provenance(simulator: LearnedSimulator, rollout: Rollout, seeds: Sequence[in
         "contract": simulator.contract.hash,
         "device": describe_device(rollout.runtime.device, rollout.runtime.precision),
         "sampler_steps": rollout.sampler.steps,
+        "seeds": seeds,
+    }
+
+
+def teacher_provenance(contract: Contract, seeds: Sequence[int | str]) -> dict[str, Any]:
+    """As `provenance`, of a measurement in which no checkpoint takes part."""
+    return {
+        "command": this_command(),
+        "checkpoint": None,
+        "contract": contract.hash,
+        "device": describe_device(),
+        "sampler_steps": None,
         "seeds": seeds,
     }
 

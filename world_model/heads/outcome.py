@@ -43,13 +43,15 @@ class OutcomeConfig:
 class OutcomeHeads(nn.Module):
     """See `interface.Heads`; ``values`` are ``labels`` in order: the shares, then the events' probabilities."""
 
+    columns: Tensor  # (2, tasks) places of each task's reward and success among the values
     temperature: Tensor  # (events,) fitted on validation data; above 1 softens the probabilities
 
     def __init__(self, config: OutcomeConfig) -> None:
         super().__init__()
         self.config = config
         self.labels = (*config.shares, *config.events)
-        self.columns = [self._column(config.reward, self.labels), self._column(config.success, config.events)]
+        places = [self._column(config.reward, self.labels), self._column(config.success, config.events)]
+        self.register_buffer("columns", torch.tensor(places), persistent=False)
         rows, columns = config.grid
         self.stem = nn.Conv2d(config.latent_channels, config.width, 3, padding=1)
         self.blocks = nn.Sequential(*(ResBlock(config.width, d) for d in config.dilations))
@@ -89,10 +91,7 @@ class OutcomeHeads(nn.Module):
             tasks = torch.zeros(len(values), dtype=torch.int64, device=values.device)
         elif len(tasks) and not 0 <= int(tasks.min()) <= int(tasks.max()) < known:
             raise InputError(f"heads got task {int(tasks.max())} but know 0 to {known - 1}; choose one of these")
-        reward, success = (
-            values.gather(1, torch.tensor(columns, device=values.device)[tasks][:, None])[:, 0]
-            for columns in self.columns
-        )
+        reward, success = values.gather(1, self.columns[:, tasks].T).unbind(1)
         return Outcome((reward / self.config.reward_full).clamp(0, 1), success, values)
 
     def _column(self, name: str, names: tuple[str, ...]) -> list[int]:

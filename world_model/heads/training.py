@@ -39,7 +39,7 @@ def train_heads(
     initialise(heads, generator)
     heads.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     shares, events = examples.targets(config.shares), examples.targets(config.events)
-    rewards = [heads.labels[column] for column in sorted(set(heads.columns[0]))]
+    rewards = [heads.labels[column] for column in sorted(set(heads.columns[0].tolist()))]
     cumulated = np.cumsum(balance(examples.targets(rewards).amax(1).numpy(), training.edges))
     optimizer = torch.optim.AdamW(heads.parameters(), betas=(0.9, 0.98), weight_decay=training.weight_decay)
     start, part, step = time.process_time(), 0.0, 0
