@@ -45,11 +45,16 @@ class SceneConfig:
 
 
 class SceneViews(nn.Module):
-    """Pictures' coordinates of the hand and of all points, in every view."""
+    """Pictures' coordinates of the hand and of all points, in every view.
+
+    All in float32: bfloat16 would round a place on the table to several millimetres.
+    """
 
     low: Tensor
     span: Tensor
     rest: Tensor
+    axes: Tensor
+    places: Tensor
 
     def __init__(self, config: SceneConfig) -> None:
         super().__init__()
@@ -58,44 +63,58 @@ class SceneViews(nn.Module):
                 raise InputError(f"a view has {len(view.axes)} axis numbers but needs nine, and three of position")
         self.config = config
         low, high = torch.tensor(config.low), torch.tensor(config.high)
-        self.register_buffer("low", low, persistent=False)
-        self.register_buffer("span", (high - low) / 2, persistent=False)
-        self.register_buffer("rest", torch.tensor(config.rest).reshape(3, 3), persistent=False)
+        constants = {
+            "low": low,
+            "span": (high - low) / 2,
+            "rest": torch.tensor(config.rest).reshape(3, 3),
+            "axes": torch.tensor([view.axes for view in config.views]).reshape(-1, 3, 3),
+            "places": torch.tensor([view.position for view in config.views]).reshape(-1, 3),
+        }
+        for name, value in constants.items():
+            self.register_buffer(name, value, persistent=False)
 
-    def forward(self, proprio: Tensor, state: Tensor) -> list[Tensor]:
-        """``(B, P)`` and ``(B, S)`` to ``(B, 2 (1 + points))`` of each view: x, y of the hand and of each point.
+    def hand(self, proprio: Tensor) -> Tensor:
+        """``(B, P)`` to ``(B, 3, 3)``: columns are the hand's axes in the world."""
+        return _product(rotation(torch.pi * proprio[:, 3:6].float()), self.rest)
 
-        From -1 to 1 from edge to edge; points that are not seen are far outside.
+    def forward(self, proprio: Tensor, state: Tensor, hand: Tensor) -> list[Tensor]:
+        """``(B, P)``, ``(B, S)`` and the hand's axes to ``(B, 2 (1 + points))`` of each view: the hand, each point.
+
+        x and y from -1 to 1 from edge to edge; points that are not seen are far outside.
         """
         points = torch.cat([proprio[:, :3], state[:, : 3 * self.config.points]], dim=1).float()
         world = self.low + (points.reshape(len(points), -1, 3) + 1) * self.span  # (B, K, 3) m
-        hand = rotation(torch.pi * proprio[:, 3:6].float()) @ self.rest  # (B, 3, 3), columns are the hand's axes
-        return [self._seen(view, world, hand) for view in self.config.views]
+        return [self._seen(index, world, hand) for index in range(len(self.config.views))]
 
-    def rays(self, view: ViewConfig, proprio: Tensor, grid: tuple[int, int]) -> Tensor:
-        """Where each cell of a mounted ``view`` looks from and to: ``(B, 6, U, V)``.
+    def rays(self, index: int, proprio: Tensor, hand: Tensor, grid: tuple[int, int]) -> Tensor:
+        """Where each cell of the mounted view ``index`` looks from and to: ``(B, 6, U, V)``.
 
         The camera's place, normalised as the hand's, and the unit vector of the cell's ray in the world.
         """
-        hand = rotation(torch.pi * proprio[:, 3:6].float()) @ self.rest
-        axes = hand @ hand.new_tensor(view.axes).reshape(1, 3, 3)
-        offset = (hand @ hand.new_tensor(view.position).reshape(1, 3, 1))[..., 0] / self.span
+        focal = self.config.views[index].focal
+        axes = _product(hand, self.axes[index])
+        offset = _product(hand, self.places[index, :, None])[..., 0] / self.span
         y, x = torch.meshgrid(*(cell_centres(n, hand.device) for n in grid), indexing="ij")
-        ahead = torch.stack([x / view.focal, -y / view.focal, -torch.ones_like(x)])  # (3, U, V) in the camera's axes
-        ahead = torch.einsum("bij,juv->biuv", axes, ahead / ahead.norm(dim=0))
+        ahead = torch.stack([x / focal, -y / focal, -torch.ones_like(x)]).flatten(1)  # (3, U V) in the camera's axes
+        ahead = _product(axes, ahead / ahead.norm(dim=0)).reshape(-1, 3, *grid)  # (B, 3, U, V)
         origin = (proprio[:, :3].float() + offset)[..., None, None].expand(-1, -1, *grid)
         return torch.cat([origin, ahead], dim=1)
 
-    def _seen(self, view: ViewConfig, world: Tensor, hand: Tensor) -> Tensor:
-        axes = world.new_tensor(view.axes).reshape(1, 3, 3)
-        place = world.new_tensor(view.position).reshape(1, 3, 1)
+    def _seen(self, index: int, world: Tensor, hand: Tensor) -> Tensor:
+        view, axes, place = self.config.views[index], self.axes[index][None], self.places[index, :, None][None]
         if view.mounted:
-            axes, place = hand @ axes, world[:, 0, :, None] + hand @ place
-        x, y, backward = ((world - place.mT) @ axes).unbind(-1)  # (B, K)
+            axes, place = _product(hand, axes), world[:, 0, :, None] + _product(hand, place)
+        x, y, backward = _product(world - place.mT, axes).unbind(-1)  # (B, K)
         ahead = (-backward).clamp_min(_NEAR)
         seen = torch.stack([view.focal * x / ahead, -view.focal * y / ahead], dim=-1)
         hidden = (backward > -_NEAR)[..., None]
         return torch.where(hidden, _FAR, seen.clamp(-_FAR, _FAR)).flatten(1)
+
+
+def _product(first: Tensor, second: Tensor) -> Tensor:
+    """Matrix product that autocast leaves in float32."""
+    with torch.autocast(first.device.type, enabled=False):
+        return first @ second
 
 
 def rotation(vector: Tensor) -> Tensor:
@@ -105,7 +124,7 @@ def rotation(vector: Tensor) -> Tensor:
     zero = torch.zeros_like(x)
     cross = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], dim=-1).reshape(-1, 3, 3)
     identity = torch.eye(3, device=vector.device)
-    return identity + angle.sin() / angle * cross + (1 - angle.cos()) / angle.square() * (cross @ cross)
+    return identity + angle.sin() / angle * cross + (1 - angle.cos()) / angle.square() * _product(cross, cross)
 
 
 class SceneMaps(nn.Module):
@@ -117,7 +136,7 @@ class SceneMaps(nn.Module):
 
     def __init__(self, config: SceneConfig, channels: int, grid: tuple[int, int], octaves: int = 4) -> None:
         super().__init__()
-        self.mounted = [view for view in config.views if view.mounted]
+        self.mounted = [index for index, view in enumerate(config.views) if view.mounted]
         self.channels = channels * (len(config.views) + len(self.mounted))
         self.grid, self.octaves = grid, octaves
         self.views = SceneViews(config)
@@ -135,10 +154,11 @@ class SceneMaps(nn.Module):
 
     def forward(self, proprio: Tensor, state: Tensor) -> Tensor:
         """``(B, P)`` and ``(B, S)`` to ``(B, channels, U, V)``."""
-        seen = self.views(proprio, state)
+        hand = self.views.hand(proprio)
+        seen = self.views(proprio, state, hand)
         drawn = [net(points) for net, points in zip(self.maps, seen, strict=True)]
-        for net, view in zip(self.rays, self.mounted, strict=True):
-            rays = self.views.rays(view, proprio, self.grid).movedim(1, -1)  # (B, U, V, 6)
+        for net, index in zip(self.rays, self.mounted, strict=True):
+            rays = self.views.rays(index, proprio, hand, self.grid).movedim(1, -1)  # (B, U, V, 6)
             drawn.append(net(fourier(rays, self.octaves).movedim(-1, 1)))
         return torch.cat(drawn, dim=1)
 

@@ -30,7 +30,7 @@ def test_a_fixed_camera_sees_points_where_a_pinhole_does() -> None:
     views = SceneViews(_scene(ViewConfig(1.0, (0.0, 0.0, 1.0), _EYE)))
     proprio = torch.zeros(1, 7)
     state = torch.tensor([[0.5, 0.25, 0.0, 0.0, 0.0, 0.99]])  # the second lies too near to be seen
-    (seen,) = views(proprio, state)
+    (seen,) = views(proprio, state, views.hand(proprio))
     torch.testing.assert_close(seen[0, :4], torch.tensor([0.0, 0.0, 0.5, -0.25]))
     assert (seen[0, 4:].abs() > 2).all()
 
@@ -38,7 +38,8 @@ def test_a_fixed_camera_sees_points_where_a_pinhole_does() -> None:
 def test_a_camera_on_the_hand_moves_and_turns_with_it() -> None:
     view = ViewConfig(2.0, (0.1, 0.0, 0.0), _EYE, mounted=True)
     proprio = torch.tensor([[0.2, 0.0, 0.5, 0.0, 0.0, 0.5, 1.0]])  # a quarter turn about z: its x is the world's y
-    (seen,) = SceneViews(_scene(view, points=1))(proprio, torch.tensor([[0.2, 0.2, 0.0]]))
+    views = SceneViews(_scene(view, points=1))
+    (seen,) = views(proprio, torch.tensor([[0.2, 0.2, 0.0]]), views.hand(proprio))
     hand, point = seen[0, :2], seen[0, 2:]
     assert (hand.abs() > 2).all()  # in the camera's own plane
     torch.testing.assert_close(point, torch.tensor([2.0 * (0.2 - 0.1) / 0.5, 0.0]), atol=1e-5, rtol=0)
@@ -66,7 +67,24 @@ def test_rays_point_from_the_camera_to_what_it_sees() -> None:
     view = ViewConfig(1.3, (0.05, 0.0, -0.1), (-1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0), mounted=True)
     scene = SceneViews(SceneConfig(1, (-1.0,) * 3, (1.0,) * 3, views=(view,)))
     proprio = torch.tensor([[0.1, -0.2, 0.9, 0.1, 0.05, -0.2, 1.0]])
-    rays = scene.rays(view, proprio, (4, 4))
+    hand = scene.hand(proprio)
+    rays = scene.rays(0, proprio, hand, (4, 4))
     point = rays[0, :3, 2, 3] + 0.4 * rays[0, 3:, 2, 3]
-    (seen,) = scene(proprio, point[None])
+    (seen,) = scene(proprio, point[None], hand)
     torch.testing.assert_close(seen[0, 2:], torch.tensor([0.75, 0.25]), atol=1e-4, rtol=0)
+
+
+def test_autocast_does_not_round_places() -> None:
+    view = ViewConfig(1.3, (0.05, 0.0, -0.1), (-1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0), mounted=True)
+    scene = SceneViews(SceneConfig(2, (-1.0,) * 3, (1.0,) * 3, views=(view,)))
+    proprio = torch.tensor([[0.1, -0.2, 0.9, 0.1, 0.05, -0.2, 1.0]])
+    state = torch.tensor([[0.123, -0.317, 0.41, 0.05, 0.02, 0.013]])
+
+    def places() -> list[torch.Tensor]:
+        hand = scene.hand(proprio)
+        return [*scene(proprio, state, hand), scene.rays(0, proprio, hand, (4, 4))]
+
+    exact = places()
+    with torch.autocast("cpu", torch.bfloat16):
+        for got, wanted in zip(places(), exact, strict=True):
+            torch.testing.assert_close(got, wanted, rtol=0, atol=0)
