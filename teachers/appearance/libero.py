@@ -15,7 +15,7 @@ from teachers.appearance.drawing import Ranges, draw_appearance
 from teachers.appearance.optics import expose
 from teachers.appearance.paired import Notes
 from teachers.appearance.wardrobe import Wardrobe, decoration
-from teachers.libero.behaviours import holds, shared_goals
+from teachers.libero.behaviours import different_goals, holds
 from teachers.libero.contract import CAMERAS
 from teachers.libero.layout import layout_of
 from teachers.libero.object_state import ObjectState
@@ -103,7 +103,10 @@ class RealLiberoTeacher(LiberoTeacher):
 
     def notes(self) -> Notes:
         """As `LiberoRecorder`'s: where all of a suite's objects are, and which of its tasks' goals hold."""
-        objects, goals = ObjectState(layout_of(self.config.suite), self.config.cameras), shared_goals(self.config.suite)
+        objects, goals = (
+            ObjectState(layout_of(self.config.suite), self.config.cameras),
+            different_goals(self.config.suite),
+        )
 
         def labels() -> dict[str, float]:
             return {**self.labels(), **{f"success_{i}": float(holds(self.world, goal)) for i, goal in enumerate(goals)}}

@@ -134,16 +134,14 @@ def goals(suite: str) -> tuple[Goal, ...]:
 
 
 @functools.cache
-def shared_goals(suite: str) -> tuple[Goal, ...]:
-    """The goals of a suite whose tasks all play in one scene, so that each can be judged in all; else none."""
-    scenes = [{name: _problem(task)[name] for name in ("objects", "fixtures")} for task in tasks(suite)]
-    different = all(a != b for i, a in enumerate(goals(suite)) for b in goals(suite)[:i])
-    return goals(suite) if different and all(scene == scenes[0] for scene in scenes) else ()
+def different_goals(suite: str) -> tuple[Goal, ...]:
+    """The goals of a suite that wants another thing in each task, so that all can be judged in all; else none."""
+    return goals(suite) if all(a != b for i, a in enumerate(goals(suite)) for b in goals(suite)[:i]) else ()
 
 
 def holds(world: Any, goal: Goal) -> bool:
-    """Whether all predicates of a goal are true now."""
-    return all(bool(world.env._eval_predicate(predicate)) for predicate in goal)
+    """Whether all predicates of a goal are true now; not where one of its things is missing."""
+    return _present(world, goal) and all(bool(world.env._eval_predicate(predicate)) for predicate in goal)
 
 
 def _scripted(scene: Scene, knobs: Knobs, steps: tuple[Step, ...] | None = None) -> Actions:
@@ -155,11 +153,13 @@ def _scripted(scene: Scene, knobs: Knobs, steps: tuple[Step, ...] | None = None)
 
 def _possible(world: Any, goal: Goal) -> bool:
     """Whether a goal is another one than the task's own, and all its things are here."""
+    return goal != world.env.parsed_problem["goal_state"] and _present(world, goal)
+
+
+def _present(world: Any, goal: Goal) -> bool:
     env = world.env
     here = {*env.objects_dict, *env.fixtures_dict, *env.object_sites_dict}
-    return goal != env.parsed_problem["goal_state"] and all(
-        name in here for predicate in goal for name in predicate[1:]
-    )
+    return all(name in here for predicate in goal for name in predicate[1:])
 
 
 def _problem(task: Task) -> dict[str, Any]:

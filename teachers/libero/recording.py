@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from teachers.libero.behaviours import OPEN, RECIPES, STAY, Scene, holds, recordable, shared_goals, wander
+from teachers.libero.behaviours import OPEN, RECIPES, STAY, Scene, different_goals, holds, recordable, wander
 from teachers.libero.flat_state import flatten
 from teachers.libero.layout import layout_of
 from teachers.libero.object_state import ObjectState
@@ -62,7 +62,7 @@ class LiberoRecorder:
         self._tasks = sorted({find_task(suite, task).index for task in chosen}) or list(range(len(known)))
         layout = layout_of(suite)
         self._objects = ObjectState(layout, self.teacher.config.cameras)
-        self._goals = shared_goals(suite)
+        self._goals = different_goals(suite)
         self.spec = DatasetSpec(
             contract=self.teacher.contract,
             state_names=self._objects.names,

@@ -10,7 +10,7 @@ from world_model.training.recipe import Recipe
 from world_model.training.state_encoding import Joint, SceneEncoding, SpatialBody
 from world_model.training.windows import WindowConfig
 
-LIBERO_LOW, LIBERO_HIGH = (-0.9, -0.8, 0.8), (0.5, 0.8, 1.8)
+_TABLE_LOW, _TABLE_HIGH = (-0.9, -0.8, 0.8), (0.5, 0.8, 1.8)
 """Bounds (m) of places in the table-top suites, those of the hand in their contracts."""
 _UPRIGHT = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.06))
 _LYING = (*_UPRIGHT, (0.05, 0.0, 0.0))
@@ -27,27 +27,37 @@ _GOAL_STATE = SceneEncoding(
         *(SpatialBody(name) for name in ("flat_stove_1", "wine_rack_1", "wooden_cabinet_1")),
     ),
     joints=_JOINTS,
-    low=LIBERO_LOW,
-    high=LIBERO_HIGH,
+    low=_TABLE_LOW,
+    high=_TABLE_HIGH,
 )
-_SPATIAL_STATE = SceneEncoding(
-    bodies=(
-        SpatialBody("akita_black_bowl_1", _UPRIGHT),
-        SpatialBody("akita_black_bowl_2", _UPRIGHT),
-        SpatialBody("cookies_1", _LYING),
-        SpatialBody("glazed_rim_porcelain_ramekin_1", _UPRIGHT),
-        SpatialBody("plate_1", _UPRIGHT),
-        *(SpatialBody(name) for name in ("flat_stove_1", "wooden_cabinet_1")),
-    ),
-    joints=_JOINTS,
-    low=LIBERO_LOW,
-    high=LIBERO_HIGH,
+_FLOOR_LOW, _FLOOR_HIGH = (-0.9, -0.8, -0.1), (0.5, 0.8, 0.9)
+"""The same of the suite that plays on the floor."""
+_ANYHOW = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.06), (0.06, 0.0, 0.0))
+_GROCERIES = (
+    "alphabet_soup_1",
+    "bbq_sauce_1",
+    "butter_1",
+    "chocolate_pudding_1",
+    "cream_cheese_1",
+    "ketchup_1",
+    "milk_1",
+    "orange_juice_1",
+    "salad_dressing_1",
+    "tomato_sauce_1",
 )
-# LIBERO's table-top view from the front, and the camera on the hand; measured in the simulator.
+_OBJECT_STATE = SceneEncoding(
+    bodies=tuple(SpatialBody(name, _ANYHOW) for name in ("basket_1", *_GROCERIES)), low=_FLOOR_LOW, high=_FLOOR_HIGH
+)
+# LIBERO's views from the front, and the camera on the hand; measured in the simulator.
 _TABLE_VIEW = ViewConfig(
     focal=1 / math.tan(math.radians(45 / 2)),
     position=(0.658613175, 0.0, 1.610350024),
     axes=(0.0, -0.62826645, 0.777998244, 1.0, 0.0, 0.0, 0.0, 0.777998244, 0.62826645),
+)
+_FLOOR_VIEW = ViewConfig(
+    focal=1 / math.tan(math.radians(45 / 2)),
+    position=(0.896577372, 0.0, 0.65),
+    axes=(0.0, -0.528769744, 0.848765314, 1.0, 0.0, 0.0, 0.0, 0.848765314, 0.528769744),
 )
 _HAND_VIEW = ViewConfig(
     focal=1 / math.tan(math.radians(75 / 2)),
@@ -57,9 +67,8 @@ _HAND_VIEW = ViewConfig(
 )
 
 
-def _libero(state: SceneEncoding) -> Recipe:
+def _libero(state: SceneEncoding, front: ViewConfig) -> Recipe:
     """128 x 128 from both cameras, folded into channels; the state is read through points of the reader's choice."""
-    views = (_TABLE_VIEW, _HAND_VIEW)
     model = {
         "kind": "key_points",
         "step": {"action_dim": 7, "proprio_dim": 7, "actions_per_frame": 4, "history": 3},
@@ -71,7 +80,7 @@ def _libero(state: SceneEncoding) -> Recipe:
             "soft_points": 32,
             "products": False,
         },
-        "scene": {"points": state.points, "low": state.low, "high": state.high, "views": views},
+        "scene": {"points": state.points, "low": state.low, "high": state.high, "views": (front, _HAND_VIEW)},
         "noise": {"pure": 0.8},
         "unet": {"width": 96, "deep_width": 160, "deep_blocks": 2},
     }
@@ -88,6 +97,6 @@ def _libero(state: SceneEncoding) -> Recipe:
 
 
 LIBERO_RECIPES: dict[str, Recipe] = {
-    "libero-goal-nano": _libero(_GOAL_STATE),
-    "libero-spatial-nano": _libero(_SPATIAL_STATE),
+    "libero-goal-nano": _libero(_GOAL_STATE, _TABLE_VIEW),
+    "libero-object-nano": _libero(_OBJECT_STATE, _FLOOR_VIEW),
 }

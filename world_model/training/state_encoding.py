@@ -59,9 +59,16 @@ class StateEncoding:
         return ((np.stack(columns, axis=-1) - self.low) / (self.high - self.low) * 2 - 1).astype(np.float32)
 
 
+ABSENT = (0.0, 0.0, 1.0)
+"""Normalised place of what a scene has not: at the top of it, where no object ever is."""
+
+
 @dataclass(frozen=True)
 class SpatialBody:
-    """A rigid body in space, recorded as ``<name>_x``, ``_y``, ``_z`` and the rotation's first columns ``_r1`` to 6."""
+    """A rigid body in space, recorded as ``<name>_x``, ``_y``, ``_z`` and the rotation's first columns ``_r1`` to 6.
+
+    Where ``<name>_here`` is 0 its points are at `ABSENT`.
+    """
 
     name: str
     points: tuple[tuple[float, float, float], ...] = ((0.0, 0.0, 0.0),)
@@ -117,7 +124,9 @@ class SceneEncoding:
             first = take(*(f"{body.name}_r{i}" for i in (1, 2, 3)))
             second = take(*(f"{body.name}_r{i}" for i in (4, 5, 6)))
             axes = np.stack([first, second, np.cross(first, second)], axis=-1)  # (..., 3, 3), columns are the axes
-            parts += [(place + axes @ np.asarray(p) - low) / (high - low) * 2 - 1 for p in body.points]
+            here = take(f"{body.name}_here") > 0
+            points = [(place + axes @ np.asarray(p) - low) / (high - low) * 2 - 1 for p in body.points]
+            parts += [np.where(here, point, ABSENT) for point in points]
         for joint in self.joints:
             parts.append((take(joint.name) - joint.low) / (joint.high - joint.low) * 2 - 1)
         return np.concatenate(parts, axis=-1).astype(np.float32)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from teachers.libero.behaviours import RECIPES, goals, shared_goals
+from teachers.libero.behaviours import RECIPES, different_goals, goals, holds
 from teachers.libero.layout import layout_of, measure_layout
 from teachers.libero.object_state import ObjectState
 from teachers.libero.recording import BLOCK, LiberoRecorder
@@ -146,9 +146,17 @@ def test_the_mixture_holds_every_behaviour():
         assert counts[name] / 1000 == pytest.approx(recipe.share, abs=0.05)
 
 
-def test_suites_of_one_scene_judge_all_their_goals():
-    assert shared_goals("libero_goal") == goals("libero_goal")
-    assert [shared_goals(suite) for suite in ("libero_object", "libero_spatial", "libero_10")] == [(), (), ()]
+def test_suites_of_different_goals_judge_all_of_them():
+    for suite in ("libero_goal", "libero_object", "libero_10"):
+        assert different_goals(suite) == goals(suite)
+    assert different_goals("libero_spatial") == ()  # the same bowl on the same plate in all of its tasks
+
+
+def test_a_goal_whose_things_are_missing_does_not_hold():
+    world = LiberoWorld.open("libero_object", 0)
+    world.reset(0)
+    judged = [holds(world, goal) for goal in different_goals("libero_object")]
+    assert judged == [False] * 10  # nothing lies in the basket, and half of the things are not here
 
 
 def test_the_suites_name_is_a_teacher_too():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from world_model.errors import DataError
-from world_model.training.state_encoding import Joint, SceneEncoding, SpatialBody
+from world_model.training.state_encoding import ABSENT, Joint, SceneEncoding, SpatialBody
 
 NAMES = [f"cup_{part}" for part in ("here", "x", "y", "z", "r1", "r2", "r3", "r4", "r5", "r6")] + ["drawer"]
 
@@ -23,6 +23,11 @@ def test_points_turn_with_their_body_and_joints_are_scaled() -> None:
     wanted = [0.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 0.4, 0.5]
     assert encoding.dim == 10
     np.testing.assert_allclose(encoding.encode(state, NAMES)[0], wanted, atol=1e-6)
+
+
+def test_what_a_scene_has_not_is_put_aside() -> None:
+    encoding = SceneEncoding((SpatialBody("cup"),), low=(0.0, 0.0, 0.0))
+    np.testing.assert_array_equal(encoding.encode(np.zeros((2, 11)), NAMES), [ABSENT, ABSENT])
 
 
 def test_a_state_that_was_not_recorded_is_named() -> None:
