@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_model.errors import ContractError, InputError
-from world_model.rules import TEXT, Choice, Number, Rule, Whole, array_of, follow_all
+from world_model.rules import TEXT, Choice, Number, Rule, Whole, array_of, follow_all, or_none
 
 Orientation = Literal["upright", "flipped"]
 ActionKind = Literal["absolute", "relative"]
@@ -28,6 +28,7 @@ RULES: Mapping[str, Rule] = {
     "control_hz": Number(0.001, 1e6),
     "actions_per_frame": Whole(1, 10_000),
     "gripper": Choice(get_args(GripperPolarity)),
+    "look": or_none(TEXT),
     "version": Whole(1, 1),
 }
 PIXELS = Whole(1, 8192)
@@ -88,6 +89,8 @@ class Contract:
     normalizer: Normalizer
     gripper: GripperPolarity = "none"
     version: int = 1
+    look: str | None = None
+    """Where a simulator draws the same world in more than one way: which, if not its usual one."""
 
     def __post_init__(self) -> None:
         follow_all(RULES, vars(self))
@@ -190,7 +193,10 @@ class Contract:
         return np.clip(array, low, high).astype(np.float32)
 
     def to_json(self, indent: int | None = 2) -> str:
-        return json.dumps(dataclasses.asdict(self), indent=indent, sort_keys=True)
+        fields = dataclasses.asdict(self)
+        if self.look is None:
+            del fields["look"]  # as in contracts written before there were looks: their hashes stand
+        return json.dumps(fields, indent=indent, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Contract:

@@ -23,8 +23,8 @@ class Config:
     """Draw all control steps, which takes most of the time."""
     successes_only: bool = False
     """Leave out the episodes that do not end with success."""
-    look: Literal["stock", "fast"] = "stock"
-    """Of the pictures; the one that the data set was recorded in gives the same ones again."""
+    look: Literal["stock", "fast"] | None = None
+    """Of the pictures; None is that of the data set, which gives the same ones again."""
 
 
 def run(config: Config) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from teachers.libero.physics import Look
 from world_model.contract import Camera, Contract, Dimension, Normalizer
 from world_model.errors import InputError
 from world_model.rules import TEXT, Number, Several, Whole, follow
@@ -30,7 +31,12 @@ LEVELS = {  # m: lowest and highest place of the hand; the suites stand on table
 
 
 def arm_contract(
-    name: str, level: str, cameras: tuple[str, ...] = tuple(CAMERAS), size: int = 128, frame_hz: float = FRAME_HZ
+    name: str,
+    level: str,
+    cameras: tuple[str, ...] = tuple(CAMERAS),
+    size: int = 128,
+    frame_hz: float = FRAME_HZ,
+    look: Look = "stock",
 ) -> Contract:
     """Contract of a world with one Panda arm.
 
@@ -74,6 +80,7 @@ def arm_contract(
         proprio=proprio,
         normalizer=Normalizer("bounds", *bounds),
         gripper="plus_closes",
+        look=None if look == "stock" else look,
     )
 
 

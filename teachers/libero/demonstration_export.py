@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from teachers.libero.contract import CAMERAS, CONTROL_HZ, arm_contract, proprio_of
+from teachers.libero.contract import CAMERAS, CONTROL_HZ, proprio_of
+from teachers.libero.entry import seen
 from teachers.libero.physics import Look
 from teachers.libero.suites import SUITES, Task, tasks
 from teachers.libero.teacher import LiberoConfig, LiberoTeacher
@@ -38,7 +40,7 @@ def export_demonstrations(
     *,
     pictures: bool = True,
     successes_only: bool = False,
-    look: Look = "stock",
+    look: Look | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> list[Path]:
     """Write ``<task>_demo.hdf5`` for each task of a data set; a file appears whole or not at all.
@@ -46,7 +48,7 @@ def export_demonstrations(
     Args:
         pictures: draw all control steps, which takes most of the time.
         successes_only: leave out episodes that do not end with success.
-        look: of the pictures, "stock" or "fast".
+        look: of the pictures, "stock" or "fast"; None is the data set's.
         progress: told the number of episodes that are done.
 
     Raises:
@@ -58,10 +60,8 @@ def export_demonstrations(
     contract = dataset.contract
     if contract.name not in SUITES:
         raise InputError(f"{dataset.path} is of {contract.name!r}, not of a LIBERO suite; only those can be exported")
-    names = tuple(camera.name for camera in contract.cameras)
-    config = LiberoConfig(contract.name, names, contract.cameras[0].height, contract.frame_hz, look)
-    wanted = arm_contract(contract.name, contract.name, config.cameras, config.size, config.frame_hz)
-    contract.require_same(wanted, str(dataset.path), "the LIBERO teacher")
+    config = LiberoConfig(contract.name, **seen(contract))
+    contract.require_same(LiberoTeacher(config).contract, str(dataset.path), "the LIBERO teacher")
     chosen = _chosen(dataset, successes_only)
     known = tasks(contract.name)
     paths = {task: out / f"{known[task].name}_demo.hdf5" for task in chosen}
@@ -69,7 +69,7 @@ def export_demonstrations(
     if there:
         raise InputError(f"{there[0]} is there already; delete it or choose another --out")
     out.mkdir(parents=True, exist_ok=True)
-    teacher, done = LiberoTeacher(config), 0
+    teacher, done = LiberoTeacher(config if look is None else replace(config, look=look)), 0
     for task, numbers in chosen.items():
         done = _write_file(paths[task], known[task], dataset, numbers, teacher, pictures, done, progress)
     return list(paths.values())

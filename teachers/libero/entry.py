@@ -20,8 +20,8 @@ class SuiteEntry:
     suite: str
 
     def teacher_for(self, contract: Contract | None) -> LiberoTeacher:
-        """A teacher with the contract's cameras, size and rate."""
-        return LiberoTeacher(LiberoConfig(self.suite, **_seen(contract)))
+        """A teacher with the contract's cameras, size, rate and look."""
+        return LiberoTeacher(LiberoConfig(self.suite, **seen(contract)))
 
     def training_start(self, generator: np.random.Generator) -> str:
         """A random training start of any task."""
@@ -36,19 +36,21 @@ class RobosuiteEntry:
     task: str
 
     def teacher_for(self, contract: Contract | None) -> RobosuiteTeacher:
-        """A teacher with the contract's cameras, size and rate."""
-        return RobosuiteTeacher(RobosuiteConfig(self.task, **_seen(contract)))
+        """A teacher with the contract's cameras, size, rate and look."""
+        return RobosuiteTeacher(RobosuiteConfig(self.task, **seen(contract)))
 
     def training_start(self, generator: np.random.Generator) -> str:
         """A random training start."""
         return f"{self.task}/{generator.integers(*SEEDS['train'])}"
 
 
-def _seen(contract: Contract | None) -> dict[str, Any]:
+def seen(contract: Contract | None) -> dict[str, Any]:
+    """Fields of the teachers' configs that a contract settles."""
     if contract is None:
         return {}
     names = tuple(camera.name for camera in contract.cameras)
-    return {"cameras": names, "size": contract.cameras[0].height, "frame_hz": contract.frame_hz}
+    look = contract.look or "stock"
+    return {"cameras": names, "size": contract.cameras[0].height, "frame_hz": contract.frame_hz, "look": look}
 
 
 ENTRIES: dict[str, SuiteEntry | RobosuiteEntry] = {

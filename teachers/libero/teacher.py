@@ -46,7 +46,9 @@ class LiberoTeacher(ArmTeacher):
             raise InputError(f"there is no LIBERO suite {config.suite!r}; the suites are {', '.join(SUITES)}")
         check_look(config.look)
         super().__init__(config)
-        self.contract = arm_contract(config.suite, config.suite, config.cameras, config.size, config.frame_hz)
+        self.contract = arm_contract(
+            config.suite, config.suite, config.cameras, config.size, config.frame_hz, config.look
+        )
 
     @property
     def language(self) -> str:

@@ -87,3 +87,13 @@ def test_normalising_and_bounds_by_hand():
     assert contract.check_actions(np.array([[0.0, 100.005]]), 2).max() == 100  # rounding is let through, and clipped
     with pytest.raises(InputError, match=r"action 'y' is 101 mm at index \(0, 1\), outside \[0, 100\]"):
         contract.check_actions(np.array([[0.0, 101.0]]), 2)
+
+
+def test_a_look_is_part_of_the_contract_and_its_absence_leaves_old_hashes() -> None:
+    plain = tiny_contract()
+    fast = dataclasses.replace(plain, look="fast")
+    assert "look" not in json.loads(plain.to_json())
+    assert Contract.from_json(fast.to_json()) == fast
+    assert fast.hash != plain.hash
+    with pytest.raises(ContractError, match="field 'look' is None here and 'fast' there"):
+        plain.require_same(fast, "a", "b")

@@ -161,3 +161,10 @@ def test_mistakes(chunks):
         teacher.step(chunks[0] + 3)
     with pytest.raises(InputError, match="snapshot is of teacher pusht, not of libero_goal"):
         teacher.restore({"teacher": np.array("pusht")})
+
+
+def test_the_look_is_in_the_contract_and_comes_back_from_it():
+    fast = LiberoTeacher(LiberoConfig("libero_goal", look="fast"))
+    assert fast.contract.look == "fast"
+    assert LiberoTeacher(LiberoConfig("libero_goal")).contract.look is None
+    assert make_teacher("libero_goal", fast.contract).config == fast.config
