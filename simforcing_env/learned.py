@@ -93,7 +93,9 @@ class LearnedBackend:
         begun = self.rollout.start(images, proprio, seeds)
         latents, normalized = begun.history.latents[:, -1:], begun.history.proprio[:, -1:]
         unknown = np.zeros((len(rows), 1))
-        seen = self._judge(images[:, None], proprio[:, None], latents, normalized, unknown, tasks)
+        read = self.rollout.read_state(latents[:, 0], normalized[:, 0])
+        state = None if read is None else read[:, None]
+        seen = self._judge(images[:, None], proprio[:, None], latents, normalized, unknown, tasks, state)
         if self._state is None:
             self._state, self._tasks = begun, tasks
         else:
@@ -107,7 +109,8 @@ class LearnedBackend:
         part, new = self.rollout.advance(self._state if every else self._state.select(rows), actions)
         self._state = part if every else self._state.replace(rows, part)
         tasks = self._tasks[rows]
-        return self._judge(new.frames, new.proprio, new.latents, new.normalized_proprio, new.uncertainty, tasks)
+        seen = new.frames, new.proprio, new.latents, new.normalized_proprio
+        return self._judge(*seen, new.uncertainty, tasks, new.state)
 
     def branch(self, row: int, count: int, share_noise: bool) -> LearnedBackend:
         assert self._state is not None
@@ -141,11 +144,13 @@ class LearnedBackend:
         normalized: Tensor,
         uncertainty: NDArray[Any],
         tasks: NDArray[np.int64],
+        state: Tensor | None,
     ) -> Frames:
-        """Add what the heads read from ``latents`` ``(R, n, C, U, V)`` and ``normalized`` proprio ``(R, n, P)``."""
+        """Add what the heads make of ``latents`` ``(R, n, C, U, V)``, ``normalized`` proprio and state."""
         shape = images.shape[:2]
         of_frames = torch.from_numpy(tasks.repeat(shape[1])).to(latents.device)
-        outcome = self.heads.outcome(latents.flatten(0, 1), normalized.flatten(0, 1), of_frames)
+        state = None if state is None else state.flatten(0, 1)
+        outcome = self.heads.outcome(latents.flatten(0, 1), normalized.flatten(0, 1), of_frames, state)
 
         def numbers(tensor: Tensor) -> NDArray[np.float64]:
             return tensor.float().cpu().double().numpy().reshape(shape)

@@ -76,8 +76,10 @@ class WorldModel(Protocol):
 
     ``condition`` does the work that does not depend on the noisy frames, once per generation;
     ``denoise`` is then called once per sampler step. ``frames_per_call`` is 1 for next-frame
-    models and 0 for models that take any number of frames at once. A model may carry ``memory_dim`` numbers from
-    frame to frame (0 or no such attribute: frames alone); it must be able to begin from frames without them.
+    models and 0 for models that take any number of frames at once, ``chunk`` at best if that is given. A model may carry ``memory_dim`` numbers from
+    frame to frame (0 or no such attribute: frames alone); it must be able to begin from frames without them. The
+    first ``state_dim`` of these (0 or no such attribute: none) are its estimate of the teacher's state, which heads
+    may judge; such a model has ``read_state(latents, proprio)``, ``(N, C, U, V)`` and ``(N, P)`` to ``(N, S)``.
     """
 
     frames_per_call: ClassVar[int]
@@ -127,12 +129,17 @@ class Outcome(_Rows):
 
 
 class Heads(Protocol):
-    """Reward and success from latents of (8-bit) frames and proprio."""
+    """Reward and success from latents of (8-bit) frames and proprio, or from the model's state."""
 
     labels: tuple[str, ...]
 
-    def outcome(self, latents: Tensor, proprio: Tensor, tasks: Tensor | None = None) -> Outcome:
-        """``latents`` ``(N, C, U, V)``, ``proprio`` ``(N, P)`` in [-1, 1], ``tasks`` ``(N,)`` numbers in a suite."""
+    def outcome(
+        self, latents: Tensor, proprio: Tensor, tasks: Tensor | None = None, state: Tensor | None = None
+    ) -> Outcome:
+        """``latents`` ``(N, C, U, V)``, ``proprio`` ``(N, P)`` in [-1, 1], ``tasks`` ``(N,)`` numbers in a suite.
+
+        ``state`` ``(N, S)`` is the model's, where it has one.
+        """
 
 
 def to_uint8(frames: Tensor) -> Tensor:

@@ -1,13 +1,14 @@
 """Actions to frames for any number of episodes at once; what has state is the `RolloutState` handed in and out.
 
-Every generated frame is decoded, rounded to 8 bits and encoded again before it becomes history, as in training.
+Every generated frame is decoded, rounded to 8 bits and encoded again before it becomes history, as in training. With
+``carry="latents"`` its latents become history as they were sampled, which is what IRASim's long rollouts do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -20,10 +21,11 @@ from world_model.errors import InputError
 from world_model.interface import Codec, History, Sampler, WorldModel, to_uint8
 from world_model.noise import frame_noise
 from world_model.rollout_state import RolloutState
-from world_model.rules import Whole, array_of, follow
+from world_model.rules import Choice, Whole, array_of, follow
 from world_model.runtime import Runtime
 
 HISTORY = Whole(1, 256)
+Carry = Literal["frames", "latents"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Generated:
     uncertainty: NDArray[np.float32]  # (B, n) the model's expected mean squared error of a frame's latents
     latents: Tensor  # (B, n, C, U, V) of the 8-bit frames, for the heads
     normalized_proprio: Tensor  # (B, n, P) in [-1, 1], for the heads
+    sampled: Tensor  # (B, n, C, U, V) latents as the sampler gave them, before they became frames
+    state: Tensor | None = None  # (B, n, S) the model's estimate of the teacher's state, for the heads
 
 
 class Rollout:
@@ -43,6 +47,7 @@ class Rollout:
     Args:
         history: how many clean frames the model sees, at most 256 (a run-time choice).
         max_frames: longest piece given at once to a model that takes whole chunks.
+        carry: what becomes history, the 8-bit "frames" or the sampled "latents".
     """
 
     def __init__(
@@ -55,12 +60,15 @@ class Rollout:
         *,
         max_frames: int = 16,
         runtime: Runtime | None = None,
+        carry: Carry = "frames",
     ) -> None:
         self.model, self.codec, self.contract, self.sampler = model, codec, contract, sampler
         self.history = follow(HISTORY, "history", history)
         self.memory_dim = int(getattr(model, "memory_dim", 0))
-        self.piece = 1 if model.frames_per_call == 1 else max_frames
+        self.state_dim = int(getattr(model, "state_dim", 0))
+        self.piece = 1 if model.frames_per_call == 1 else min(max_frames, getattr(model, "chunk", max_frames))
         self.runtime = runtime or Runtime()
+        self.carry: Carry = follow(Choice(get_args(Carry)), "carry", carry)
 
     @torch.inference_mode()
     def start(
@@ -133,6 +141,15 @@ class Rollout:
         return batch, length
 
     @torch.inference_mode()
+    def read_state(self, latents: Tensor, proprio: Tensor) -> Tensor | None:
+        """What the model reads from true frames: ``(N, C, U, V)`` and ``(N, P)`` to ``(N, S)``; None if it does not."""
+        if not self.state_dim:
+            return None
+        with self.runtime.autocast():
+            read: Tensor = self.model.read_state(latents, proprio)  # type: ignore[attr-defined]
+        return read.float()
+
+    @torch.inference_mode()
     def advance(self, state: RolloutState, actions: NDArray[Any]) -> tuple[RolloutState, Generated]:
         """Generate one frame for each of ``actions`` ``(B, n, a, A)`` in units.
 
@@ -166,19 +183,22 @@ class Rollout:
 
         with self.runtime.autocast():
             denoised = self.sampler.sample(self.model, old, actions, noise)
-        frames = to_uint8(self.codec.decode(denoised.latents.float()))
+        sampled = denoised.latents.float()
+        frames = to_uint8(self.codec.decode(sampled))
         latents = self.codec.encode(frames)
         proprio = self._clamp(self.contract.denormalize_proprio(denoised.proprio.float().cpu().numpy()))
         normalized = self._tensor(self.contract.normalize_proprio(proprio))
         new = History(
-            latents=_newest(old.latents, latents, self.history),
+            latents=_newest(old.latents, sampled if self.carry == "latents" else latents, self.history),
             proprio=_newest(old.proprio, normalized, self.history),
             actions=_newest(old.actions, actions, self.history - 1),
             valid=_newest(old.valid, torch.ones_like(actions[:, :, 0, 0], dtype=torch.bool), self.history),
             memory=old.memory if denoised.memory is None else denoised.memory[:, -1].float(),
         )
         uncertainty = denoised.log_error.float().exp().cpu().numpy()
-        generated = Generated(frames.cpu().numpy(), proprio, uncertainty, latents, normalized)
+        memory = denoised.memory
+        told = None if memory is None or not self.state_dim else memory[..., : self.state_dim].float()
+        generated = Generated(frames.cpu().numpy(), proprio, uncertainty, latents, normalized, told)
         return RolloutState(new, state.seeds, state.frames + actions.shape[1]), generated
 
     def _clamp(self, proprio: NDArray[Any]) -> NDArray[np.float32]:
@@ -210,6 +230,9 @@ def _join(parts: list[Generated], axis: int) -> Generated:
     def columns() -> Iterator[Any]:
         for field in fields(Generated):
             values = [getattr(part, field.name) for part in parts]
+            if values[0] is None:
+                yield None
+                continue
             yield torch.cat(values, axis) if isinstance(values[0], Tensor) else np.concatenate(values, axis)
 
     return Generated(*columns())

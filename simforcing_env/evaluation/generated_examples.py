@@ -23,8 +23,11 @@ def generated_examples(
     frames: int,
     generator: np.random.Generator,
     progress: Callable[[int], None] = lambda done: None,
+    states: bool = False,
 ) -> Examples:
     """Frames that follow the true actions of ``count`` clips (fewer where the episodes hold fewer), open-loop.
+
+    With ``states`` the model's states stand in the frames' place.
 
     Raises:
         DataError: no episode is long enough.
@@ -37,6 +40,9 @@ def generated_examples(
         made = generate(rollout, some, some.future, generator.integers(0, 2**31, len(some)))
         labels = {name: torch.from_numpy(v[:, some.history :].flatten()) for name, v in some.labels.items()}
         pictures = torch.from_numpy(made.frames).flatten(0, 1)
-        parts.append(Examples(pictures, made.normalized_proprio.flatten(0, 1), labels))
+        state = None if made.state is None or not states else made.state.flatten(0, 1)
+        if state is not None:
+            pictures = pictures.new_empty(len(pictures), 0)
+        parts.append(Examples(pictures, made.normalized_proprio.flatten(0, 1), labels, state))
         progress(sum(len(part) for part in parts) // frames)
     return Examples.join(parts)

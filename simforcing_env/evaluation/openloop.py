@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from world_model.data.episode import Episode
+from world_model.interface import Heads
 from world_model.metrics.calibration import auroc, brier
 from world_model.metrics.resampling import grouped_interval
 from world_model.pretrained import LearnedSimulator
@@ -44,8 +46,7 @@ def replay(
 
     Shorter ones of a batch go on with their last action, and what comes after their end is left out.
     """
-    heads = simulator.heads
-    assert heads is not None
+    heads: Any = simulator.heads
     order = np.argsort([len(e) for e in episodes], kind="stable")
     seeds = generator.integers(0, 2**31, len(episodes))
     found: dict[int, Replay] = {}
@@ -59,13 +60,13 @@ def replay(
             count = len(episode) - 1
             true_latents = simulator.codec.encode(torch.from_numpy(episode.frames[1:]).to(made.latents.device))
             true_proprio = torch.from_numpy(simulator.contract.normalize_proprio(episode.proprio[1:]))
-            generated, on_truth = (
-                _success(heads, latents, proprio.to(latents.device), episode.task)
-                for latents, proprio in (
-                    (made.latents[row, :count], made.normalized_proprio[row, :count]),
-                    (true_latents, true_proprio),
-                )
+            true_proprio = true_proprio.to(true_latents.device)
+            told = None if made.state is None else made.state[row, :count]
+            generated = _success(
+                heads, made.latents[row, :count], made.normalized_proprio[row, :count], episode.task, told
             )
+            read = rollout.read_state(true_latents, true_proprio)
+            on_truth = _success(heads, true_latents, true_proprio, episode.task, read)
             truth = episode.labels["success"][1:].astype(np.float64)
             frames = made.frames[row, :count]
             found[index] = Replay(episode.start, episode.behaviour, episode.task, truth, generated, on_truth, frames)
@@ -74,9 +75,11 @@ def replay(
 
 
 @torch.inference_mode()
-def _success(heads: object, latents: torch.Tensor, proprio: torch.Tensor, task: int) -> Array:
+def _success(
+    heads: Heads, latents: torch.Tensor, proprio: torch.Tensor, task: int, state: torch.Tensor | None
+) -> Array:
     tasks = torch.full((len(latents),), task, device=latents.device)
-    outcome = heads.outcome(latents, proprio, tasks)  # type: ignore[attr-defined]
+    outcome = heads.outcome(latents, proprio, tasks, state)
     values: Array = outcome.success.float().cpu().double().numpy()
     return values
 

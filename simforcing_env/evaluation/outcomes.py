@@ -60,16 +60,22 @@ def predict_outcomes(
     proprio = torch.from_numpy(simulator.contract.normalize_proprio(clips.proprio[:, h:])).to(device)
     with torch.inference_mode():
         latents = torch.cat([simulator.codec.encode(torch.from_numpy(f)[None].to(device)) for f in clips.truth])
-        generated = _values(heads, made.latents, made.normalized_proprio)
-        on_truth = _values(heads, latents, proprio)
+        generated = _values(heads, made.latents, made.normalized_proprio, made.state)
+        read = rollout.read_state(latents.flatten(0, 1), proprio.flatten(0, 1))
+        state = None if read is None else read.reshape(*latents.shape[:2], -1)
+        on_truth = _values(heads, latents, proprio, state)
     truth = {name: clips.labels[name][:, h:].astype(np.float64) for name in heads.labels}
     before = {name: clips.labels[name][:, h - 1].astype(np.float64) for name in heads.labels}
     return Outcomes(clips, made.frames, generated, on_truth, truth, before)
 
 
-def _values(heads: Heads, latents: Tensor, proprio: Tensor) -> dict[str, Array]:
-    """``(B, n, C, U, V)`` and ``(B, n, P)`` to ``(B, n)`` for each label."""
+def _values(heads: Heads, latents: Tensor, proprio: Tensor, state: Tensor | None) -> dict[str, Array]:
+    """``(B, n, C, U, V)``, ``(B, n, P)`` and ``(B, n, S)`` to ``(B, n)`` for each label."""
     batch, length = latents.shape[:2]
-    pairs = zip(*(torch.split(x.flatten(0, 1), _BATCH) for x in (latents, proprio)), strict=True)
-    values = torch.cat([heads.outcome(z, p).values for z, p in pairs]).double().cpu().numpy()
+    z, p, s = latents.flatten(0, 1), proprio.flatten(0, 1), None if state is None else state.flatten(0, 1)
+    parts = [
+        heads.outcome(z[rows], p[rows], state=None if s is None else s[rows]).values
+        for rows in torch.split(torch.arange(batch * length), _BATCH)
+    ]
+    values = torch.cat(parts).double().cpu().numpy()
     return {name: values[:, i].reshape(batch, length) for i, name in enumerate(heads.labels)}

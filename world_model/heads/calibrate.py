@@ -8,20 +8,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from world_model.heads.base import LabelHeads
 from world_model.heads.examples import Examples
-from world_model.heads.outcome import OutcomeHeads
 from world_model.interface import Codec, Outcome
 
 _BATCH = 256
 _RANGE = (-3.0, 3.0)  # natural log of the temperature
 
 
-def calibrate(heads: OutcomeHeads, codec: Codec, examples: Examples) -> None:
+def calibrate(heads: LabelHeads, codec: Codec, examples: Examples) -> None:
     """Set each event's temperature to the one of least log loss on ``examples``.
 
     An event that is always or never true there keeps its temperature: it says nothing about it.
     """
-    events = examples.targets(heads.config.events).numpy()
+    events = examples.targets(heads.labels[-len(heads.temperature) :]).numpy()
     logits = np.concatenate([heads(*batch)[1].numpy() for batch in _batches(codec, examples)])
     for column in range(events.shape[1]):
         if 0 < events[:, column].mean() < 1:
@@ -40,12 +40,13 @@ def fit_temperature(logits: NDArray[np.floating], events: NDArray[np.floating]) 
 
 
 @torch.inference_mode()
-def predict(heads: OutcomeHeads, codec: Codec, examples: Examples) -> Outcome:
+def predict(heads: LabelHeads, codec: Codec, examples: Examples) -> Outcome:
     """Outcome of every example."""
-    pieces = [heads.outcome(*batch) for batch in _batches(codec, examples)]
+    pieces = [heads.outcome(z, p, state=s) for z, p, s in _batches(codec, examples)]
     return Outcome(*(torch.cat([getattr(p, name) for p in pieces]) for name in ("reward", "success", "values")))
 
 
-def _batches(codec: Codec, examples: Examples) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+def _batches(codec: Codec, examples: Examples) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]]:
     for rows in torch.split(torch.arange(len(examples)), _BATCH):
-        yield codec.encode(examples.frames[rows]), examples.proprio[rows]
+        some = examples.select(rows)
+        yield some.frames if some.state is not None else codec.encode(some.frames), some.proprio, some.state

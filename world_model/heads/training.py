@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from world_model.data.spoil import spoil
+from world_model.heads.base import LabelHeads
 from world_model.heads.examples import Examples
-from world_model.heads.outcome import OutcomeConfig, OutcomeHeads
 from world_model.initial import initialise
 from world_model.interface import Codec, to_uint8
 from world_model.training.head_config import HeadTraining
@@ -25,20 +25,20 @@ Progress = Callable[[float, float], None]
 def train_heads(
     examples: Examples,
     codec: Codec,
-    config: OutcomeConfig,
+    heads: LabelHeads,
     training: HeadTraining,
     generator: torch.Generator,
     progress: Progress = lambda part, loss: None,
-) -> OutcomeHeads:
-    """Fit heads for the budget; ``progress`` is told the part that is gone and the loss.
+) -> LabelHeads:
+    """Fit new heads for the budget; ``progress`` is told the part that is gone and the loss.
 
     Raises:
-        DataError: a label of ``config`` was not recorded.
+        DataError: a label of the heads was not recorded.
     """
-    heads = OutcomeHeads(config)
     initialise(heads, generator)
     heads.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    shares, events = examples.targets(config.shares), examples.targets(config.events)
+    count = len(heads.labels) - len(heads.temperature)
+    shares, events = examples.targets(heads.labels[:count]), examples.targets(heads.labels[count:])
     rewards = [heads.labels[column] for column in sorted(set(heads.columns[0].tolist()))]
     cumulated = np.cumsum(balance(examples.targets(rewards).amax(1).numpy(), training.edges))
     optimizer = torch.optim.AdamW(heads.parameters(), betas=(0.9, 0.98), weight_decay=training.weight_decay)
@@ -47,13 +47,15 @@ def train_heads(
         warm = min(1.0, (step + 1) / 100)
         optimizer.param_groups[0]["lr"] = training.learning_rate * warm * (0.5 + 0.5 * math.cos(math.pi * part)) + 1e-5
         rows = _draw(cumulated, training.batch, generator)
-        latents = _latents(examples.frames[rows], codec, training.spoiled, generator)
-        proprio = examples.proprio[rows] + training.proprio_noise * torch.randn(
-            examples.proprio[rows].shape, generator=generator
-        )
-        found, logits = heads(latents, proprio)
+        some = examples.select(rows)
+        state, latents = some.state, some.frames
+        if state is None:
+            latents = _latents(some.frames, codec, training.spoiled, generator)
+        else:
+            state = _noised(state, training.state_noise, generator)
+        found, logits = heads(latents, _noised(some.proprio, training.proprio_noise, generator), state)
         loss = functional.binary_cross_entropy_with_logits(logits, events[rows])
-        if config.shares:
+        if count:
             loss = loss + functional.smooth_l1_loss(found, shares[rows], beta=training.beta) / training.beta
         optimizer.zero_grad()
         torch.autograd.backward(loss)
@@ -76,6 +78,10 @@ def balance(label: NDArray[np.float32], edges: Sequence[float]) -> NDArray[np.fl
 def _draw(cumulated: NDArray[np.float64], batch: int, generator: torch.Generator) -> Tensor:
     places = torch.rand(batch, generator=generator, dtype=torch.float64).numpy() * cumulated[-1]
     return torch.from_numpy(np.minimum(np.searchsorted(cumulated, places, "right"), len(cumulated) - 1))
+
+
+def _noised(values: Tensor, scale: float, generator: torch.Generator) -> Tensor:
+    return values + scale * torch.randn(values.shape, generator=generator)
 
 
 def _latents(frames: Tensor, codec: Codec, spoiled: float, generator: torch.Generator) -> Tensor:

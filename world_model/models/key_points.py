@@ -115,6 +115,7 @@ class KeyPointNet(nn.Module):
         dim, channels = config.condition_dim, config.latent_channels
         rows, columns = config.grid
         self.shapes = ((channels, rows, columns), (width, rows, columns), (deep, rows // 2, columns // 2))
+        self.state_dim = config.forecast.state_dim
         self.memory_dim = config.forecast.state_dim + 1 + sum(math.prod(s) for s in self.shapes)
         # reader
         self.encode_condition = nn.Parameter(torch.zeros(dim))
@@ -152,6 +153,10 @@ class KeyPointNet(nn.Module):
         features, deep = self.encoder(latents, condition)
         doubt = latents.new_full((len(latents), 1), 2 * math.log(self.config.state_noise))
         return Anchor(latents, features, deep, self.reader(features, deep, proprio), doubt)
+
+    def read_state(self, latents: Tensor, proprio: Tensor) -> Tensor:
+        """See `WorldModel`."""
+        return self.look(latents, proprio).state
 
     def condition(self, history: History, actions: Tensor) -> Context:
         """See `WorldModel.condition`; ``actions`` ``(B, 1, a, A)``.

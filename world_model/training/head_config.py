@@ -27,3 +27,5 @@ class HeadTraining:
     """Share of frames that are blurred or noised."""
     proprio_noise: float = 0.01
     """Standard deviation added to proprio in [-1, 1], as generated proprio has it."""
+    state_noise: float = 0.004
+    """The same of the state, for heads that judge it."""

@@ -8,8 +8,8 @@ from tests.world_model.tiny import tiny_contract
 from world_model.codecs import SpaceToDepth, SpaceToDepthConfig
 from world_model.contract import Contract
 from world_model.data.episode import Episode
-from world_model.errors import DataError
-from world_model.heads import OutcomeConfig
+from world_model.errors import DataError, InputError
+from world_model.heads import OutcomeConfig, OutcomeHeads, StateHeadConfig, StateHeads
 from world_model.heads.calibrate import calibrate, fit_temperature, predict
 from world_model.heads.examples import Examples, recorded_examples
 from world_model.heads.training import balance, train_heads
@@ -35,7 +35,7 @@ def bars(count, seed):
 
 def train(codec, seed=0, steps=150):
     training = HeadTraining(minutes=5, steps=steps, batch=32, edges=(0.5, 0.7), spoiled=0.2)
-    return train_heads(bars(400, 1), codec, CONFIG, training, torch.Generator().manual_seed(seed))
+    return train_heads(bars(400, 1), codec, OutcomeHeads(CONFIG), training, torch.Generator().manual_seed(seed))
 
 
 def test_heads_learn_shares_and_events(codec):
@@ -87,4 +87,24 @@ def test_recorded_examples_and_missing_labels(codec):
     assert set(examples.labels) == {"filled"}  # what all of them have
     torch.testing.assert_close(examples.proprio[:3, 0], torch.tensor([-1.0, 0.0, 1.0]))
     with pytest.raises(DataError, match="'full'"):
-        train_heads(examples, codec, CONFIG, HeadTraining(steps=1), torch.Generator().manual_seed(0))
+        train_heads(examples, codec, OutcomeHeads(CONFIG), HeadTraining(steps=1), torch.Generator().manual_seed(0))
+
+
+def places(count, seed):
+    """States of one point; the event is that it lies right of the hand."""
+    generator = torch.Generator().manual_seed(seed)
+    state, proprio = (torch.rand(count, n, generator=generator) * 2 - 1 for n in (1, 2))
+    labels = {"right": (state[:, 0] > proprio[:, 0]).float()}
+    return Examples(torch.empty(count, 0, dtype=torch.uint8), proprio, labels, state)
+
+
+def test_heads_that_judge_the_state_learn_relations(codec):
+    heads = StateHeads(StateHeadConfig(1, 2, ("right",), "right", "right", hidden=32))
+    training = HeadTraining(minutes=5, steps=300, batch=64, edges=(0.5,))
+    train_heads(places(2000, 1), codec, heads, training, torch.Generator().manual_seed(0))
+    other = places(500, 2)
+    calibrate(heads, codec, places(500, 3))
+    found = predict(heads, codec, other).success > 0.5
+    assert (found == (other.labels["right"] > 0.5)).float().mean() > 0.96
+    with pytest.raises(InputError, match="state of shape None"):
+        heads.outcome(torch.zeros(2, 1), torch.zeros(2, 2))
