@@ -198,7 +198,7 @@ class Rollout:
         uncertainty = denoised.log_error.float().exp().cpu().numpy()
         memory = denoised.memory
         told = None if memory is None or not self.state_dim else memory[..., : self.state_dim].float()
-        generated = Generated(frames.cpu().numpy(), proprio, uncertainty, latents, normalized, told)
+        generated = Generated(frames.cpu().numpy(), proprio, uncertainty, latents, normalized, sampled, told)
         return RolloutState(new, state.seeds, state.frames + actions.shape[1]), generated
 
     def _clamp(self, proprio: NDArray[Any]) -> NDArray[np.float32]:
