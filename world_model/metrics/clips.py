@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,12 +111,37 @@ def cut_clips(
         slack = spare - (count - 1) * horizon
         places = np.sort(generator.integers(0, slack + 1, count)) + horizon * np.arange(count)
         pieces += [(number, int(place), episode) for place in places]
+    _check_enough(pieces, history, horizon, fewest)
+    return _stacked(pieces, history, horizon)
+
+
+def cut_windows(episodes: Iterable[Episode], history: int, horizon: int, stride: int, fewest: int = 1) -> Clips:
+    """Every window that begins ``stride`` frames after the one before and lies wholly in its episode.
+
+    Raises:
+        DataError: fewer than ``fewest`` episodes are long enough.
+    """
+    length = history + horizon
+    pieces = [
+        (number, place, episode)
+        for number, episode in enumerate(episodes)
+        for place in range(0, len(episode) - length + 1, stride)
+    ]
+    _check_enough(pieces, history, horizon, fewest)
+    return _stacked(pieces, history, horizon)
+
+
+def _check_enough(pieces: Sequence[tuple[int, int, Episode]], history: int, horizon: int, fewest: int) -> None:
     if (found := len({number for number, _, _ in pieces})) < fewest:
         raise DataError(
             f"{found or 'no'} episode{'s have' if found > 1 else ' has'} {history + horizon} frames, which {history} "
             f"of history and {horizon} generated ones need, and at least {fewest} must; "
             "record more or longer episodes, or ask for fewer frames"
         )
+
+
+def _stacked(pieces: Sequence[tuple[int, int, Episode]], history: int, horizon: int) -> Clips:
+    """Windows at (episode number, first frame, episode)."""
     length = history + horizon
     stateful = all(e.state is not None for _, _, e in pieces)
     names = set.intersection(*(set(e.labels) for _, _, e in pieces))

@@ -5,8 +5,8 @@ import pytest
 
 from world_model.data.episode import Episode
 from world_model.errors import DataError, InputError
-from world_model.metrics.clips import cut_clips, group_means, origin_of
-from world_model.metrics.resampling import grouped_interval
+from world_model.metrics.clips import cut_clips, cut_windows, group_means, origin_of
+from world_model.metrics.resampling import curve_over_groups, grouped_interval, mean_over_groups
 from world_model.metrics.rollouts import shifted_actions, shuffled_actions
 
 
@@ -100,3 +100,30 @@ def test_moments_of_one_demonstration_are_one_group():
     assert [origin_of(s) for s in ("human-42-35", "human-42", "seed-7", "libero_goal/3/12", "")] == [
         *("human-42", "human-42", "seed-7", "libero_goal/3/12", "")
     ]
+
+
+def test_windows_stand_at_every_stride_and_are_whole():
+    windows = cut_windows([episode(0, 33), episode(1, 15), episode(2, 16)], 1, 15, 16)
+    assert windows.episode.tolist() == [0, 0, 2]
+    assert windows.first.tolist() == [0, 16, 0]
+    assert (windows.history, windows.horizon) == (1, 15)
+    np.testing.assert_array_equal(windows.frames[1, :, 0, 0, 1], np.arange(16, 32))
+    with pytest.raises(DataError, match="no episode has 16 frames"):
+        cut_windows([episode(1, 15)], 1, 15, 16)
+
+
+def test_a_mean_over_groups_counts_every_value_and_draws_groups():
+    values, groups = np.array([0.0, 0.0, 0.0, 4.0]), np.array([0, 0, 0, 1])
+    metric = mean_over_groups(values, groups, np.random.default_rng(0), "dB")
+    assert (metric.value, metric.n, metric.unit) == (1.0, 2, "dB")
+    assert (metric.low, metric.high) == (0.0, 4.0)  # both episodes the same one
+    assert mean_over_groups(values, np.zeros(4, int), np.random.default_rng(0)).low is None
+
+
+def test_a_curve_skips_what_is_not_there():
+    values = np.array([[1.0, 2.0, np.nan], [3.0, np.nan, np.nan], [5.0, 4.0, 6.0]])
+    curve = curve_over_groups(values, np.array([0, 0, 7]), np.random.default_rng(0))
+    np.testing.assert_allclose(curve.mean, [3, 3, 6])
+    assert curve.groups.tolist() == [2, 2, 1]
+    np.testing.assert_allclose((curve.low[:2], curve.high[:2]), [[2, 2], [5, 4]])  # both episodes one or the other
+    assert np.isnan([curve.low[2], curve.high[2]]).all()
