@@ -15,6 +15,8 @@ EXTRAS = MappingProxyType(
         "pusht-mujoco": ("gym_pusht", "pymunk", "pygame", "shapely", "cv2", "mujoco"),
         "libero": ("libero", "robosuite", "mujoco", "bddl"),
         "hdf5": ("h5py",),
+        "diffusers": ("diffusers",),
+        "rlds": ("google_crc32c", "google"),
         "rl": ("stable_baselines3", "moviepy"),
         "train": ("accelerate", "tensorboard", "torchmetrics", "matplotlib", "imageio"),
         "dev": ("pytest", "pytest_timeout", "ruff", "mypy"),

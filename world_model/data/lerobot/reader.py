@@ -115,6 +115,10 @@ class LeRobotDataset(Sequence[Episode]):
             simulation=columns.get(SIMULATION),
         )
 
+    def row(self, number: int) -> dict[str, Any]:
+        """What the table of episodes says of one."""
+        return self._episodes[number]
+
     def columns(self, number: int) -> dict[str, NDArray[Any]]:
         """All columns of an episode but the video, ``(T,)`` or ``(T, width)`` each.
 
@@ -157,10 +161,10 @@ class LeRobotDataset(Sequence[Episode]):
         Raises:
             DataError: a video is missing, damaged or short; the sentence names file and episode.
         """
-        return join(self.contract, {camera.name: self._pictures(number, camera) for camera in self.contract.cameras})
+        return join(self.contract, {camera.name: self.pictures(number, camera) for camera in self.contract.cameras})
 
-    def _pictures(self, number: int, camera: Camera) -> NDArray[np.uint8]:
-        """Frames ``(T, H, W, 3)`` of one camera."""
+    def pictures(self, number: int, camera: Camera) -> NDArray[np.uint8]:
+        """Frames ``(T, H, W, 3)`` of one camera (errors as `frames`)."""
         row, key = self._episodes[number], video_key(camera)
         prefix = f"videos/{key}/"
         path = self.path / self.info["video_path"].format(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ from world_model.errors import DataError
 
 # Quantiser 0 is lossless; a key frame every 8 frames keeps seeking short; B frames would cost order.
 OPTIONS = {"qp": "0", "g": "8", "bf": "0", "preset": "veryfast"}
+LARGEST_SIDE = 8192  # pixels
 LFS_MARK = b"version https://git-lfs"
 
 
@@ -72,8 +74,30 @@ class VideoReader:
         if rate is None or base is None:
             raise DataError(f"video {path} has no frame rate; it is damaged, copy it again")
         self._ticks = 1 / (rate * base)  # of the stream's clock per frame
+        if not (0 < self._stream.width <= LARGEST_SIDE and 0 < self._stream.height <= LARGEST_SIDE):
+            raise DataError(
+                f"video {path} says it is {self._stream.width} x {self._stream.height}; it is damaged, copy it again"
+            )
         self._frames = self._container.decode(self._stream)
         self._next = 0
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width."""
+        return self._stream.height, self._stream.width
+
+    @property
+    def fps(self) -> float:
+        """Frames per second, as the container has it."""
+        return float(self._stream.average_rate or 0)
+
+    def stream(self, first: int = 0) -> Iterator[NDArray[np.uint8]]:
+        """Frames ``(H, W, 3)`` RGB from ``first`` to the end, one at a time; FFmpeg's errors come as they are."""
+        if first:
+            self._container.seek(round(first * self._ticks), stream=self._stream)
+        for frame in self._container.decode(self._stream):
+            if not first or frame.pts is None or round(frame.pts / self._ticks) >= first:
+                yield _pixels(frame)
 
     def read(self, first: int, count: int) -> NDArray[np.uint8]:
         """Frames ``first`` to ``first + count`` (exclusive), ``(count, H, W, 3)`` RGB.
