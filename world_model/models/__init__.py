@@ -1,11 +1,15 @@
 """Model forms behind one interface; ``MODELS`` maps a kind to its configuration and class."""
 
+from world_model.models.irasim import Irasim, IrasimConfig
 from world_model.models.key_points import KeyPointConfig, KeyPointNet
 from world_model.models.next_frame import NextFrameConfig, NextFrameNet
 from world_model.models.transformer import FactorisedTransformer, TransformerConfig
+from world_model.models.video_unet import VideoUNet, VideoUNetConfig
 
 MODELS = {
+    "irasim": (IrasimConfig, Irasim),
     "key_points": (KeyPointConfig, KeyPointNet),
     "next_frame": (NextFrameConfig, NextFrameNet),
     "transformer": (TransformerConfig, FactorisedTransformer),
+    "video_unet": (VideoUNetConfig, VideoUNet),
 }
