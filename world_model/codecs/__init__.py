@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from world_model import checkpoint, registry
+from world_model.codecs.autoencoder import AutoencoderCodec, AutoencoderConfig, read_autoencoder
 from world_model.codecs.base import CodecModule
 from world_model.codecs.conv import ConvCodec, ConvConfig, ConvFit, fit_conv
 from world_model.codecs.pca import PcaCodec, PcaConfig, fit_pca
@@ -18,10 +19,13 @@ CODECS: dict[str, tuple[type, type[CodecModule]]] = {
     "pca": (PcaConfig, PcaCodec),
     "conv": (ConvConfig, ConvCodec),
     "taef2": (Taef2Config, Taef2Codec),
+    "autoencoder": (AutoencoderConfig, AutoencoderCodec),
 }
 
 __all__ = [
     "CODECS",
+    "AutoencoderCodec",
+    "AutoencoderConfig",
     "CodecModule",
     "ConvCodec",
     "ConvConfig",
@@ -37,6 +41,7 @@ __all__ = [
     "fit_space_to_depth",
     "fit_taef2",
     "load_codec",
+    "read_autoencoder",
     "read_codec",
     "read_taef2",
     "save_codec",
