@@ -98,10 +98,12 @@ def write_results(
     sampler_steps: int | None,
     seeds: Sequence[int | str],
     metrics: Mapping[str, Metric],
+    notes: Mapping[str, Any] | None = None,
 ) -> None:
     """Write one results file; ``checkpoint`` and ``contract`` are hashes, None where none took part.
 
-    ``device`` is `describe_device`, ``command`` may be `this_command`. The file appears whole or not at all.
+    ``device`` is `describe_device`, ``command`` may be `this_command`, ``notes`` are further JSON values: what was
+    measured on, what is missing and why. The file appears whole or not at all.
 
     Raises:
         InputError: no metrics, or a metric that is NaN or infinite.
@@ -122,6 +124,8 @@ def write_results(
         "seeds": list(seeds),
         "metrics": {name: asdict(metric) for name, metric in metrics.items()},
     }
+    if notes is not None:
+        record["notes"] = dict(notes)
     replace_text(Path(path), json.dumps(record, indent=2, default=_plain) + "\n")
 
 

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simforcing_env.evaluation.baselines import copy_last
-from simforcing_env.evaluation.video import Array, hold_actions, picture_distances
+from simforcing_env.evaluation.following import following_metrics, other_actions
+from simforcing_env.evaluation.video import Array, picture_distances
 from world_model.canvas import split
 from world_model.data.episode import Episode
 from world_model.metrics.clips import Clips, group_means
 from world_model.metrics.image import psnr
 from world_model.metrics.lpips import Lpips
-from world_model.metrics.rollouts import FOLLOWING, SHIFTS, generate, shifted_actions, shuffled_actions
+from world_model.metrics.rollouts import generate
 from world_model.results import Metric
 from world_model.rollout import Rollout
 
@@ -54,8 +55,7 @@ def evaluate_arm_video(
     """
     truth, contract = clips.truth, rollout.contract
     seeds = generator.integers(0, 2**31, len(clips))
-    others = {"shuffled": shuffled_actions(clips, generator), "zero": hold_actions(clips, contract)}
-    others |= {f"shift{shift:+d}": shifted_actions(clips, shift) for shift in SHIFTS if shift}
+    others = other_actions(clips, contract, generator)
     stage("generating")
     made = generate(rollout, clips, clips.future, seeds)
     curves = {"psnr": psnr(made.frames, truth), "psnr_copy": psnr(copy_last(clips), truth)}
@@ -112,11 +112,10 @@ def arm_metrics(report: ArmReport, horizons: Sequence[int], generator: np.random
         for name, by_horizon in report.at_horizon.items():
             put(f"{name}_h{k}", by_horizon[k])
         found[f"moving_clips_h{k}"] = Metric(float(moving.sum()), n=len(episode))
-    means = {name: values[:, :FOLLOWING].mean(1) for name, values in curves.items()}
-    for title, name in (("shuffle_gap_db", "psnr_shuffled"), ("zero_gap_db", "psnr_zero")):
-        put(title, means["psnr"] - means[name], "dB")
-    shifted = {s: means["psnr"] if s == 0 else means[f"psnr_shift{s:+d}"] for s in SHIFTS}
-    best = max(SHIFTS, key=lambda s: shifted[s].mean())
-    found["best_shift"] = Metric(float(best), n=len(episode), unit="frames")
+
+    def mean(values: Array, unit: str) -> Metric:
+        return Metric.mean(group_means(values, episode), generator, unit)
+
+    found |= {name: metric for name, metric in following_metrics(curves, mean).items() if metric is not None}
     found["clips"] = Metric(float(len(episode)), n=len(np.unique(episode)))
     return found

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simforcing_env.evaluation.baselines import constant_velocity, copy_last, extrapolated, true_poses
+from simforcing_env.evaluation.following import other_actions
 from simforcing_env.evaluation.pose_reader import PoseReader
-from world_model.contract import Contract
 from world_model.metrics.clips import Clips
 from world_model.metrics.image import psnr, ssim
 from world_model.metrics.lpips import Lpips
 from world_model.metrics.poses import angle_error, position_error
-from world_model.metrics.rollouts import SHIFTS, generate, shifted_actions, shuffled_actions
+from world_model.metrics.rollouts import generate
 from world_model.rollout import Rollout
 
 MOVING_PX, MOVING_DEG = 4.0, 2.0  # block displacement by a frame from which a clip counts as moving
@@ -51,8 +51,7 @@ def evaluate_video(
     truth, poses = clips.truth, true_poses(clips)
     guesses = {"velocity": extrapolated(clips)}  # what may be refused comes before the long work
     seeds = generator.integers(0, 2**31, len(clips))
-    others = {"shuffled": shuffled_actions(clips, generator), "zero": hold_actions(clips, rollout.contract)}
-    others |= {f"shift{shift:+d}": shifted_actions(clips, shift) for shift in SHIFTS if shift}
+    others = other_actions(clips, rollout.contract, generator)
     stage("generating")
     made = generate(rollout, clips, clips.future, seeds)
     curves = {"psnr": psnr(made.frames, truth), "psnr_copy": psnr(copy_last(clips), truth)}
@@ -93,17 +92,6 @@ def picture_distances(
         for name, measure in measures.items()
         for suffix, frames in kinds.items()
     }
-
-
-def hold_actions(clips: Clips, contract: Contract) -> NDArray[np.float32]:
-    """Actions ``(B, n, a, A)`` that ask for no motion: relative ones are zero, absolute ones the last known position.
-
-    Absolute action ``i`` is the target of proprio ``i``, as in Push-T.
-    """
-    relative = np.array([d.kind == "relative" for d in contract.actions])
-    held = np.where(relative, 0.0, clips.proprio[:, clips.history - 1, : contract.action_dim])
-    low, high = contract.action_bounds()
-    return np.broadcast_to(held.clip(low, high)[:, None, None], clips.future.shape).astype(np.float32)
 
 
 def _pose_errors(reader: PoseReader, frames: NDArray[np.uint8], poses: Array, prefix: str = "") -> dict[str, Array]:

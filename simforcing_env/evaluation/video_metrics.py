@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from simforcing_env.evaluation.following import following_metrics
 from simforcing_env.evaluation.tables import write_csv
 from simforcing_env.evaluation.trust import trust_metrics
 from simforcing_env.evaluation.video import UNREADABLE_PX, Array, VideoReport
 from world_model.metrics.clips import group_means
-from world_model.metrics.rollouts import FOLLOWING, SHIFTS
 from world_model.results import Metric
 
 _UNITS = {"psnr": "dB", "agent_px": "px", "block_px": "px", "block_deg": "degrees", "proprio_px": "px"}
@@ -56,23 +56,9 @@ def video_metrics(report: VideoReport, horizons: Sequence[int], generator: np.ra
         found[f"moving_clips_h{k}"] = Metric(float(moving.sum()), n=len(episode))
     for name, source in (("reader_px", "block_px"), ("reader_agent_px", "agent_px"), ("reader_deg", "block_deg")):
         found[name] = mean(curves[f"reader_{source}"].mean(1), _UNITS[source])
-    found |= _following(report, mean)
+    found |= following_metrics(curves, mean)
     found["clips"] = Metric(float(len(episode)), n=len(np.unique(episode)))
     return {name: metric for name, metric in found.items() if metric is not None}
-
-
-def _following(report: VideoReport, mean: Callable[[Array, str], Metric | None]) -> dict[str, Metric | None]:
-    curves = {k: v[:, :FOLLOWING].mean(1) for k, v in report.curves.items() if k.startswith("psnr")}
-    found: dict[str, Metric | None] = {
-        f"{title}_gap_db": mean(curves["psnr"] - curves[f"psnr_{name}"], "dB")
-        for title, name in (("shuffle", "shuffled"), ("zero", "zero"))
-    }
-    shifted = {s: curves["psnr"] if s == 0 else curves[f"psnr_shift{s:+d}"] for s in SHIFTS}
-    best = max(SHIFTS, key=lambda s: shifted[s].mean())
-    found["best_shift"] = Metric(float(best), n=len(report.clips), unit="frames")
-    for shift, name in ((-1, "shift_minus_gap_db"), (1, "shift_plus_gap_db")):
-        found[name] = mean(shifted[0] - shifted[shift], "dB")
-    return found
 
 
 def headline(metrics: Mapping[str, Metric], horizon: int = 16) -> dict[str, Metric]:

@@ -57,8 +57,8 @@ class InverseNet(nn.Module):
         self.factor = max(1, frame[0] // config.side)
         width = config.width
         layers: list[nn.Module] = []
-        for inputs, outputs in ((6, width), (width, 2 * width), (2 * width, 2 * width)):
-            layers += [nn.Conv2d(inputs, outputs, 5, 2, 2), nn.SiLU()]
+        for inputs, outputs, size in ((6, width, 5), (width, 2 * width, 3), (2 * width, 2 * width, 3)):
+            layers += [nn.Conv2d(inputs, outputs, size, 2, size // 2), nn.SiLU()]
         self.features = nn.Sequential(*layers, nn.Flatten())
         height, across = (-(-(side // self.factor) // 8) for side in frame)
         self.head = nn.Sequential(

@@ -21,7 +21,7 @@ from world_model.metrics.weights import NETWORKS, find
 
 FILE = "lpips/lpips_alex_v0.1.safetensors"
 CKPT_SHA256 = "443c5bc35326b81e4ac7517b853fd22d3effe38783697d87e2ec65cb01d744b1"
-_SMALLEST = 32  # pixels; below it the last layers have no area left
+SMALLEST = 32  # pixels; below it the last layers have no area left
 _CONVOLUTIONS = ((3, 64, 11, 4, 2), (64, 192, 5, 1, 2), (192, 384, 3, 1, 1), (384, 256, 3, 1, 1), (256, 256, 3, 1, 1))
 _POOL_BEFORE = (1, 2)  # layers that see a 3 x 3 maximum of stride 2
 _SHIFT, _SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)
@@ -70,9 +70,9 @@ class Lpips(nn.Module):
         Raises:
             InputError: shapes differ or a side is below 32 pixels.
         """
-        if a.shape != b.shape or a.ndim != 4 or min(a.shape[1:3]) < _SMALLEST:
+        if a.shape != b.shape or a.ndim != 4 or min(a.shape[1:3]) < SMALLEST:
             raise InputError(
-                f"LPIPS takes two equal shapes (N, H, W, 3) of at least {_SMALLEST} pixels but got {a.shape} and "
+                f"LPIPS takes two equal shapes (N, H, W, 3) of at least {SMALLEST} pixels but got {a.shape} and "
                 f"{b.shape}; resize the frames"
             )
         pieces = [self(_pixels(a[i : i + batch]), _pixels(b[i : i + batch])) for i in range(0, len(a), batch)]

@@ -1,0 +1,17 @@
+"""Options that the published protocols share; light, so that ``--help`` is quick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simforcing_env.evaluation.options import EvaluationOptions
+
+
+@dataclass(frozen=True)
+class ProtocolOptions(EvaluationOptions):
+    """As every evaluation, on whole held-out episodes."""
+
+    episodes: int = 50
+    """Episodes to use, the first ones; 0 for all of a data set."""
+    download: bool = False
+    """Ask the hub for networks of FID and FVD that are not on this machine; without it such a metric is missing."""

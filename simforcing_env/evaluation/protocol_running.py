@@ -1,0 +1,71 @@
+"""What the commands of the published protocols do alike: open, say what is missing, write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simforcing_env.evaluation.protocol_options import ProtocolOptions
+from simforcing_env.evaluation.reporting import print_metrics, provenance
+from simforcing_env.evaluation.track_files import write_track_files
+from simforcing_env.evaluation.tracks import Track, episodes_hash
+from world_model.contract import Contract
+from world_model.data.episode import Episode
+from world_model.metrics.lpips import SMALLEST, Lpips, load_lpips
+from world_model.metrics.weights import NETWORKS, find
+from world_model.pretrained import LearnedSimulator
+from world_model.results import Metric, write_results
+from world_model.rollout import Rollout
+
+
+def find_lpips(contract: Contract, download: bool) -> tuple[Lpips | None, dict[str, str]]:
+    """LPIPS, or the sentence that says why it is missing."""
+    path = find("lpips", download=download)
+    if path is None:
+        return None, {"lpips": NETWORKS["lpips"].missing}
+    side = min(min(camera.height, camera.width) for camera in contract.cameras)
+    if side < SMALLEST:
+        return None, {"lpips": f"LPIPS is left out: it takes pictures of {SMALLEST} px and more, these have {side}"}
+    return load_lpips(path), {}
+
+
+def finish(
+    config: ProtocolOptions,
+    simulator: LearnedSimulator,
+    rollout: Rollout,
+    episodes: Sequence[Episode],
+    tracks: Sequence[Track],
+    metrics: Mapping[str, Metric],
+    *,
+    protocol: str,
+    settings: Mapping[str, Any],
+    missing: Mapping[str, str],
+    plotted: Sequence[str],
+    compared: dict[str, NDArray[np.float64]] | None = None,
+) -> None:
+    """Print the metrics and what is missing; with ``--json`` write the results, tables, pictures and films."""
+    print_metrics(metrics)
+    for sentence in missing.values():
+        print(sentence)  # noqa: T201
+    if config.json is None:
+        return
+    path, generator = Path(config.json), np.random.default_rng(config.seed)
+    shown = write_track_files(path, tracks, plotted, simulator.contract.frame_hz, generator, compared)
+    notes = {
+        "protocol": protocol,
+        "checkpoint": config.checkpoint if Path(config.checkpoint).name == config.checkpoint else "a folder",
+        "episodes": {
+            "count": len(episodes),
+            "hash": episodes_hash(episodes),
+            "from": f"recorded on the spot, {config.split} split" if config.dataset is None else config.dataset.name,
+        },
+        "settings": dict(settings),
+        "missing": dict(missing),
+        "films": shown,
+    }
+    write_results(path, metrics=metrics, notes=notes, **provenance(simulator, rollout, [config.seed]))
+    print(f"written: {path}, tables beside it, pictures and films in {path.parent / 'media'}")  # noqa: T201
