@@ -27,6 +27,8 @@ COMMANDS = MappingProxyType(
         "pairs droid": Command(
             "simforcing_env.commands.pairs_droid", "real Franka episodes beside the same joints in MuJoCo"
         ),
+        "data inspect": Command("simforcing_env.commands.data_inspect", "show what recorded data hold"),
+        "data convert": Command("simforcing_env.commands.data_convert", "write recorded data in another layout"),
         "data import": Command("simforcing_env.commands.data_import", "make a data set of HDF5 demonstrations"),
         "data export": Command("simforcing_env.commands.data_export", "write a LIBERO data set as HDF5"),
         "train": Command("simforcing_env.commands.train", "train a world model on a data set"),
@@ -40,6 +42,15 @@ COMMANDS = MappingProxyType(
         "study": Command("simforcing_env.commands.study", "compare model forms at equal training time"),
         "evaluate video": Command(
             "simforcing_env.commands.evaluate_video", "hold generated frames against held-out true episodes"
+        ),
+        "evaluate short": Command(
+            "simforcing_env.commands.evaluate_short", "IRASim's short protocol, action following and action recovery"
+        ),
+        "evaluate long": Command(
+            "simforcing_env.commands.evaluate_long", "IRASim's long protocol: whole episodes, chunk after chunk"
+        ),
+        "evaluate report": Command(
+            "simforcing_env.commands.evaluate_report", "one web page of results, curves, films and error maps"
         ),
         "evaluate twin": Command(
             "simforcing_env.commands.evaluate_twin", "how far the two simulators of Push-T part under the same actions"

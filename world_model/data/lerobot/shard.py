@@ -130,7 +130,7 @@ class ShardWriter:
         if "success" in self.spec.label_names:
             columns["next.success"] = episode.labels["success"][following]
         schema = self.spec.schema()
-        return pa.table([_array(columns[field.name], field.type) for field in schema], schema=schema)
+        return pa.table([column_of(columns[field.name], field.type) for field in schema], schema=schema)
 
     def _check(self, episode: Episode) -> None:
         contract = self.spec.contract
@@ -170,7 +170,7 @@ def write_shard_table(table: pa.Table, path: Path) -> None:
     pq.write_table(table, path, compression="zstd")
 
 
-def _array(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
+def column_of(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_fixed_size_list(kind):
         flat = np.ascontiguousarray(values, kind.value_type.to_pandas_dtype()).reshape(-1)
         return pa.FixedSizeListArray.from_arrays(pa.array(flat, kind.value_type), kind.list_size)

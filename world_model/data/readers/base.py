@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from world_model.canvas import canvas_shape, join
 from world_model.contract import Camera, Contract
 from world_model.data.episode import Episode
+from world_model.data.lerobot.video import require_real_file
 from world_model.data.readers.damage import reading, refuse
-from world_model.errors import DataError, InputError
+from world_model.data.readers.parts import NOTHING
+from world_model.errors import DataError, InputError, SimforcingError
 
 Picture = NDArray[np.uint8]  # (H, W, 3) RGB
 LARGEST = 2 * 1024**3
@@ -144,6 +146,19 @@ class Reader(ABC, Sequence[Episode]):
                 behaviour=numbers.behaviour,
             )
 
+    def missing(self, index: int) -> list[str]:
+        """A sentence for each file of an episode that is not there, empty, or only a Git LFS pointer."""
+        found: list[str] = []
+        for camera in ("", *(c.name for c in self.contract.cameras)):
+            try:
+                path = self._file(index, camera)
+                with reading(path, self.names[index]):
+                    if not path.is_dir():
+                        require_real_file(path)
+            except SimforcingError as error:
+                found += [str(error)] if str(error) not in found else []
+        return found
+
     def pictures(self, index: int) -> NDArray[np.uint8]:
         """Canvases ``(T, H, W, 3)`` of an episode (errors as of an episode)."""
         number = self._index(index)
@@ -191,6 +206,9 @@ class Reader(ABC, Sequence[Episode]):
         name, path, contract = self.names[number], self._file(number), self.stored
         with reading(path, name):
             found = self._numbers(number)
+            if not found.proprio.shape[1] and contract.proprio == NOTHING:
+                self.warn("no proprio is recorded: a 0 stands in its place")
+                found = replace(found, proprio=np.zeros((len(found.proprio), 1), np.float32))
         rows = len(found.proprio)
         if not 1 <= rows <= LONGEST or len(found.actions) != rows - 1:
             raise refuse(path, name, f"has {rows} observations and {len(found.actions)} actions between them")

@@ -14,7 +14,7 @@ AXES = ("x", "y", "z")
 TURNS = ("roll", "pitch", "yaw")
 HALF_TURN = 3.15  # rad: Euler angles as float32 may lie a little beyond pi
 NOTHING = (Dimension("none", "", -1.0, 1.0),)
-"""Actions of recordings that have none: one number that is always 0."""
+"""Actions or proprio of recordings that have none: one number that is always 0."""
 
 
 def dimensions(names: Sequence[str], unit: str, size: float, kind: ActionKind = "absolute") -> tuple[Dimension, ...]:
@@ -31,7 +31,11 @@ def bounded(
     gripper: GripperPolarity = "none",
     scale: Sequence[float] | None = None,
 ) -> Contract:
-    """A contract whose normaliser is that of the bounds, or divides actions by ``scale``."""
+    """A contract whose normaliser is that of the bounds, or divides actions by ``scale``.
+
+    Without proprio there is one number that is always 0, for data sets and models need one.
+    """
+    proprio = proprio or NOTHING
     low, high = [d.low for d in actions], [d.high for d in actions]
     if scale is not None:
         low, high = [-s for s in scale], list(scale)

@@ -70,8 +70,9 @@ def find_sets(path: Path) -> list[Found]:
         return found
     if path.suffix == ".parquet":
         raise _lone_table(path)
-    known = "; ".join(f"{name}: {reader_class(name).summary}" for name in READERS)
-    raise DataError(f"{path} holds no data set of a layout known here ({known}); check the path or give --layout")
+    raise DataError(
+        f"{path} holds no data set of a layout known here ({', '.join(READERS)}); check the path, or name the layout"
+    )
 
 
 def open_reader(path: Path, layout: str | None = None, view: View = AS_STORED) -> Reader:
