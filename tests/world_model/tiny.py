@@ -97,7 +97,9 @@ class TinyChunkModel(TinyModel):
 class TinyHeads(nn.Module):
     labels = ("brightness",)
 
-    def outcome(self, latents: Tensor, proprio: Tensor, tasks: Tensor | None = None) -> Outcome:
+    def outcome(
+        self, latents: Tensor, proprio: Tensor, tasks: Tensor | None = None, state: Tensor | None = None
+    ) -> Outcome:
         x = (proprio[:, 0] + 1) / 2
         return Outcome(reward=x, success=torch.sigmoid((x - 0.75) * 1000), values=latents.mean((1, 2, 3))[:, None])
 
