@@ -1,0 +1,1 @@
+"""Policies: what plans and evaluations run, whatever made it."""
