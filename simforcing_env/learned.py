@@ -28,8 +28,11 @@ _TASKS = "tasks"
 class LearnedBackend:
     """Slots over one `Rollout`; copies of it share the networks and never each other's state."""
 
-    def __init__(self, rollout: Rollout, heads: Heads, starts: Starts | None, checkpoint: str) -> None:
+    def __init__(
+        self, rollout: Rollout, heads: Heads, starts: Starts | None, checkpoint: str, drawn: Sequence[str]
+    ) -> None:
         self.rollout, self.heads, self.starts, self.checkpoint = rollout, heads, starts, checkpoint
+        self._drawn = tuple(drawn)
         self.contract: Contract = rollout.contract
         self._state: RolloutState | None = None
         self._tasks = np.zeros(0, np.int64)  # of each slot's episode, in its suite
@@ -43,8 +46,9 @@ class LearnedBackend:
         *,
         sampler_steps: int | None = None,
         history: int | None = None,
+        drawn: Sequence[str] = (),
     ) -> LearnedBackend:
-        """A backend of a loaded simulator.
+        """A backend of a loaded simulator; episodes are drawn from the starts ``drawn``.
 
         Raises:
             InputError: the checkpoint has no heads, or a number of steps below 1.
@@ -62,7 +66,7 @@ class LearnedBackend:
             simulator.history if history is None else history,
             runtime=runtime,
         )
-        return cls(rollout, simulator.heads, simulator.starts, simulator.hash)
+        return cls(rollout, simulator.heads, simulator.starts, simulator.hash, drawn)
 
     @property
     def label_names(self) -> tuple[str, ...]:
@@ -79,11 +83,11 @@ class LearnedBackend:
         }
 
     def draw_start(self, generator: np.random.Generator) -> str:
-        if not self.starts:
+        if not self._drawn:
             raise InputError(
                 f"checkpoint {self.checkpoint} ships no starts; reset with options 'start', or 'image' and 'proprio'"
             )
-        return self.starts.names[generator.integers(len(self.starts))]
+        return self._drawn[generator.integers(len(self._drawn))]
 
     def reset(self, rows: NDArray[np.intp], starts: Sequence[Start], seeds: NDArray[np.int64]) -> Frames:
         pictures = [self._picture(start) for start in starts]
@@ -114,7 +118,7 @@ class LearnedBackend:
 
     def branch(self, row: int, count: int, share_noise: bool) -> LearnedBackend:
         assert self._state is not None
-        copies = LearnedBackend(self.rollout, self.heads, self.starts, self.checkpoint)
+        copies = LearnedBackend(self.rollout, self.heads, self.starts, self.checkpoint, self._drawn)
         copies._state = self._state.select([row]).repeat(count, share_noise=share_noise)
         copies._tasks = self._tasks[[row]].repeat(count)
         return copies

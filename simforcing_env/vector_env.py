@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Unpack, get_args
 
@@ -14,12 +14,13 @@ from simforcing_env.config import MAX_ENVS, NUM_ENVS, EnvConfig, EnvOptions
 from simforcing_env.learned import LearnedBackend
 from simforcing_env.registration import WEIGHTS
 from world_model.diffusion.samplers import STEPS
-from world_model.errors import ContractError
-from world_model.pretrained import LearnedSimulator, register_folder
+from world_model.errors import ContractError, InputError
+from world_model.pretrained import LearnedSimulator, register_folder, task_of
 from world_model.rollout import HISTORY
-from world_model.rules import TEXT, Choice, Rule, Whole, follow_all, or_none
+from world_model.rules import TEXT, Choice, Either, Rule, Several, Whole, follow_all, or_none
 from world_model.runtime import Precision, Runtime
 
+TASK = Whole(0, 1000)
 RULES: Mapping[str, Rule] = {
     "num_envs": NUM_ENVS,
     "world": or_none(TEXT),
@@ -28,6 +29,8 @@ RULES: Mapping[str, Rule] = {
     "precision": Choice(get_args(Precision)),
     "threads": or_none(Whole(1, 1024)),
     "rows_per_call": Whole(0, MAX_ENVS),
+    "starts": or_none(Several(TEXT)),
+    "task": or_none(Either(TASK, Several(TASK))),
 }
 
 
@@ -45,6 +48,8 @@ class WorldModelVectorEnv(ChunkVectorEnv):
             depend on its batch even in the last bit), else float32.
         threads: torch's threads in this process; None leaves them.
         rows_per_call: most episodes in one network call, 0 for all.
+        starts: names to draw episodes from; None is all that the checkpoint ships.
+        task: number of a task of the suite, or several, whose starts alone are drawn; None is all.
         autoreset_mode: an `AutoresetMode` or its value.
         options: see `EnvConfig`.
 
@@ -66,6 +71,8 @@ class WorldModelVectorEnv(ChunkVectorEnv):
         precision: Precision = "auto",
         threads: int | None = None,
         rows_per_call: int = 0,
+        starts: Sequence[str] | None = None,
+        task: int | Sequence[int] | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         **options: Unpack[EnvOptions],
     ) -> None:
@@ -79,6 +86,8 @@ class WorldModelVectorEnv(ChunkVectorEnv):
                 "precision": precision,
                 "threads": threads,
                 "rows_per_call": rows_per_call,
+                "starts": starts,
+                "task": task,
             },
         )
         config = EnvConfig.of(autoreset_mode, options, ("checkpoint", "device", *RULES))
@@ -93,5 +102,26 @@ class WorldModelVectorEnv(ChunkVectorEnv):
                 f"checkpoint {checkpoint.hash} simulates {checkpoint.contract.name!r} but this environment is "
                 f"{world!r}; make it with a checkpoint of its own world"
             )
-        backend = LearnedBackend.of(checkpoint, runtime, sampler_steps=sampler_steps, history=history)
+        backend = LearnedBackend.of(
+            checkpoint,
+            runtime,
+            sampler_steps=sampler_steps,
+            history=history,
+            drawn=_drawn(checkpoint, asked["starts"], asked["task"]),
+        )
         super().__init__(backend, asked["num_envs"], config)
+
+
+def _drawn(
+    simulator: LearnedSimulator, starts: Sequence[str] | None, task: int | Sequence[int] | None
+) -> tuple[str, ...]:
+    """Names that episodes are drawn from."""
+    names = tuple(starts) if starts is not None else () if simulator.starts is None else simulator.starts.names
+    if task is None:
+        return names
+    tasks = (task,) if isinstance(task, int) else tuple(task)
+    chosen = tuple(name for name in names if task_of(name) in tasks)
+    if not chosen:
+        known = ", ".join(map(str, sorted({task_of(name) for name in names}))) or "none"
+        raise InputError(f"task is {task} but the starts to draw from are of tasks {known}; choose one of these")
+    return chosen

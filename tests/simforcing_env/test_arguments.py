@@ -35,6 +35,8 @@ LEARNED = {
     "precision": [None, "float16"],
     "threads": ["2", 1.5, 0, 10_000],
     "rows_per_call": [None, "2", 1.5, -1],
+    "starts": ["seed-1", [], [1]],
+    "task": ["0", 1.5, -1, True, [0, "1"]],
 }
 TRUE = {
     "teacher": [None, 5, "chess"],

@@ -55,6 +55,21 @@ def test_success_follows_the_task(suite):
     np.testing.assert_array_equal(envs.step(actions)[-1]["success"], first)
 
 
+@pytest.mark.parametrize("tasks", [1, (0, 1)])
+def test_episodes_are_drawn_from_the_chosen_tasks(suite, tasks):
+    envs = WorldModelVectorEnv(8, checkpoint=suite, precision="float32", task=tasks)
+    _, infos = envs.reset(seed=0)
+    wanted = {tasks} if isinstance(tasks, int) else set(tasks)
+    assert {int(name.split("/")[1]) for name in infos["start"]} == wanted
+    with pytest.raises(InputError, match="task is 7 but the starts to draw from are of tasks 0, 1, 2"):
+        WorldModelVectorEnv(1, checkpoint=suite, task=7)
+
+
+def test_episodes_are_drawn_from_the_named_starts(suite):
+    envs = WorldModelVectorEnv(4, checkpoint=suite, precision="float32", starts=["suite/1/0"])
+    assert set(envs.reset(seed=0)[1]["start"]) == {"suite/1/0"}
+
+
 def test_a_picture_comes_with_its_task(suite):
     envs = _envs(suite, 1)
     picture = {"image": suite.starts.frames[0], "proprio": suite.starts.proprio[0]}
