@@ -4,8 +4,8 @@ Windows of one known frame and 15 generated ones at every 16th frame; frame t is
 are averaged, intervals are over episodes. Published: latent_l2 (scaled latents), psnr_grey, ssim_grey (8-bit grey
 pictures), fid, fvd. Beyond: psnr, ssim, lpips in colour; _hK at frame K alone; _copy, the known frame for ever; PSNR
 lost under another episode's actions (shuffle_gap_db), when told to hold still (zero_gap_db), or with actions a frame
-off (shift_*_gap_db, best_shift); action_r2 and action_mae of actions read from the frames by a network that is trained on
-true pairs of training episodes (_true its own error, _generated, _shuffled; _control and _still are controls).
+off (shift_*_gap_db, best_shift); action_r2 and action_mae of actions read from the frames by a network trained on true
+pairs of training episodes (_true its own error, _generated, _shuffled; _control and _still are controls).
 A metric whose network is not on this machine is missing and the line that fetches it is printed; no other
 features stand in. Weights are looked for in the folder SIMFORCING_WEIGHTS, then in an installed package, then where a
 hub keeps them. A TorchScript file is a program: one that is not the published one runs with --trust-torchscript only.

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from simforcing_env.evaluation.baselines import extrapolated, true_poses
+from simforcing_env.evaluation.following import hold_actions
 from simforcing_env.evaluation.loading import rollout_of
 from simforcing_env.evaluation.pictures import comparison_grid
 from simforcing_env.evaluation.pose_reader import load_reader
-from simforcing_env.evaluation.following import hold_actions
 from simforcing_env.evaluation.video import evaluate_video
 from simforcing_env.evaluation.video_metrics import (
     headline,
