@@ -27,7 +27,7 @@ class Config(ProtocolOptions):
     carry: Literal["latents", "frames"] = "latents"
     """What becomes history: sampled latents, as published, or 8-bit frames encoded again, as in the environments."""
     horizons: tuple[int, ...] = (1, 8, 15, 30, 60, 120)
-    """Generated frames at which every measure is given alone too, where episodes are long enough."""
+    """Generated frames at which PSNR and latent L2 are given alone too, where episodes are long enough."""
 
 
 def run(config: Config) -> None:

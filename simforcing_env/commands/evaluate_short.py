@@ -37,7 +37,7 @@ class Config(ProtocolOptions):
     stride: int = 16
     """Frames from one window to the next; 16 as published."""
     horizons: tuple[int, ...] = (1, 8, 15)
-    """Generated frames at which every measure is given alone too; those beyond --frames are left out."""
+    """Generated frames at which PSNR and latent L2 are given alone too; those beyond --frames are left out."""
     distributions: bool = True
     """Whether FID and FVD are taken where their networks are found; FVD takes seconds a window on a CPU."""
     trust_torchscript: bool = False

@@ -20,36 +20,6 @@ PUBLISHED = {
     "long": ("latent_l2", "psnr"),
 }
 """Metrics that the paper names, by protocol; all others are beyond it."""
-NAMES = {
-    "latent_l2": "latent L2 (lower is better)",
-    "psnr_grey": "PSNR, grey",
-    "ssim_grey": "SSIM, grey",
-    "psnr": "PSNR, colour",
-    "ssim": "SSIM, colour",
-    "lpips": "LPIPS (lower is better)",
-    "fid": "FID (lower is better)",
-    "fvd": "FVD (lower is better)",
-    "fid_floor": "FID between two halves of the truth",
-    "fvd_floor": "FVD between two halves of the truth",
-    "psnr_copy": "PSNR of the known frame for ever",
-    "latent_l2_copy": "latent L2 of the known frame for ever",
-    "psnr_8bit_carry": "PSNR when 8-bit frames are carried instead",
-    "shuffle_gap_db": "PSNR lost under another episode's actions",
-    "zero_gap_db": "PSNR lost when told to hold still",
-    "windows": "windows (n: episodes)",
-    "episodes": "episodes",
-    "frames_per_episode": "generated frames of an episode, mean",
-    "action_r2_true": "R2 of actions read from true frames",
-    "action_r2_generated": "R2 of actions read from generated frames",
-    "action_r2_shuffled": "the same under another episode's actions, against those",
-    "action_r2_control": "control: generated frames against the other episode's actions",
-    "action_r2_still": "control: one true frame read twice",
-    "action_mae_true": "error of actions read from true frames",
-    "action_mae_generated": "error of actions read from generated frames",
-    "action_mae_shuffled": "the same under another episode's actions, against those",
-    "action_mae_control": "control: generated frames against the other episode's actions",
-    "action_mae_still": "control: one true frame read twice",
-}
 _STYLE = """
 :root{color-scheme:light dark}
 body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}
@@ -158,7 +128,7 @@ def _table(title: str, metrics: Mapping[str, Metric]) -> str:
     rows = [f"<table><caption>{_text(title)}</caption>", "<tr><th>metric<th>name<th class=n>value"]
     rows[-1] += "<th>unit<th class=n>95 % interval<th class=n>n"
     for name, metric in metrics.items():
-        label = NAMES.get(name) or LABELS.get(name, "")
+        label = LABELS.get(name, "")
         count = "" if metric.n is None else metric.n
         rows.append(
             f"<tr><td>{_text(label)}<td><code>{_text(name)}</code><td class=n>{show(metric.value)}"
@@ -179,7 +149,7 @@ def _by_frame(metrics: Mapping[str, Metric]) -> str:
         cells = [metrics.get(f"{name}_h{k}") for k in places]
         written = [f"{show(m.value)}<br><small>{_interval(m)}</small>" if m else "" for m in cells]
         unit = next((m.unit for m in cells if m and m.unit), "")
-        title = NAMES.get(name, name) + (f", {unit}" if unit else "")
+        title = LABELS.get(name, name) + (f", {unit}" if unit else "")
         rows.append(f"<tr><td>{_text(title)}" + "".join(f"<td class=n>{cell}" for cell in written))
     return "\n".join([*rows, "</table>"])
 

@@ -19,6 +19,7 @@ from world_model.metrics.resampling import Curve, curve_over_groups, mean_over_g
 from world_model.results import Metric
 
 Array = NDArray[np.float64]
+AT_FRAMES = ("psnr", "latent_l2")  # measures that are given at single frames too; curves have all of them
 UNITS = {"psnr_grey": "dB", "psnr": "dB", "psnr_copy": "dB", "psnr_8bit_carry": "dB"}
 
 
@@ -73,7 +74,7 @@ def curve_of(tracks: Sequence[Track], name: str, generator: np.random.Generator)
 def track_metrics(
     tracks: Sequence[Track], horizons: Sequence[int], generator: np.random.Generator
 ) -> dict[str, Metric]:
-    """Each measure as the mean over all tracks of their means, and ``_hK`` at frame K of those that reach it.
+    """Each measure as the mean over all tracks of their means; some ``_hK`` too, at frame K of those that reach it.
 
     Every track counts once, every episode is there, and intervals are over episodes.
     """
@@ -82,7 +83,7 @@ def track_metrics(
         unit = UNITS.get(name, "")
         means = np.array([track.curves[name].mean() for track in tracks])
         found[name] = mean_over_groups(means, groups_of(tracks), generator, unit)
-        for k in horizons:
+        for k in horizons if name in AT_FRAMES else ():
             long = [track for track in tracks if len(track) >= k]
             if long:
                 at = np.array([track.curves[name][k - 1] for track in long])
