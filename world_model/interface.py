@@ -74,12 +74,12 @@ class Denoised(_Rows):
 class WorldModel(Protocol):
     """Anything that denoises the next frames; every class under `world_model.models` is one.
 
-    ``condition`` does the work that does not depend on the noisy frames, once per generation;
-    ``denoise`` is then called once per sampler step. ``frames_per_call`` is 1 for next-frame
-    models and 0 for models that take any number of frames at once, ``chunk`` at best if that is given. A model may carry ``memory_dim`` numbers from
-    frame to frame (0 or no such attribute: frames alone); it must be able to begin from frames without them. The
-    first ``state_dim`` of these (0 or no such attribute: none) are its estimate of the teacher's state, which heads
-    may judge; such a model has ``read_state(latents, proprio)``, ``(N, C, U, V)`` and ``(N, P)`` to ``(N, S)``.
+    ``condition`` does the work that does not depend on the noisy frames, once per generation; ``denoise`` is then
+    called once per sampler step. ``frames_per_call`` is 1 for next-frame models and 0 for models that take any number
+    of frames at once, ``chunk`` at best if that is given. A model may carry ``memory_dim`` numbers from frame to frame
+    (0 or no such attribute: frames alone); it must be able to begin from frames without them. The first ``state_dim``
+    of these (0 or no such attribute: none) are its estimate of the teacher's state, which heads may judge; such a model
+    has ``read_state(latents, proprio)``, ``(N, C, U, V)`` and ``(N, P)`` to ``(N, S)``.
     """
 
     frames_per_call: ClassVar[int]

@@ -137,11 +137,17 @@ class AdaLNBlock(nn.Module):
         condition: Tensor,
         mask: Tensor | None = None,
         past: tuple[Tensor, Tensor] | None = None,
+        added: Tensor | None = None,
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """``x`` ``(..., L, D)``; ``condition`` broadcasts against it, e.g. ``(..., 1, D)``."""
+        """``x`` ``(..., L, D)``; ``condition`` broadcasts against it, e.g. ``(..., 1, D)``.
+
+        ``added`` ``(..., L, D)`` joins the tokens between attention and the MLP.
+        """
         shift1, scale1, gate1, shift2, scale2, gate2 = self.modulation(condition).chunk(6, dim=-1)
         attended, own = self.attn(modulate(self.norm1(x), shift1, scale1), mask, past)
         x = x + gate1 * attended
+        if added is not None:
+            x = x + added
         return x + gate2 * self.mlp(modulate(self.norm2(x), shift2, scale2)), own
 
 

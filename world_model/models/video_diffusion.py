@@ -19,7 +19,7 @@ from world_model.errors import InputError
 from world_model.interface import Clip, Denoised, History
 from world_model.models.forecast import STEP_SCALE
 from world_model.models.layers import zero_linear
-from world_model.rules import Choice, Number, Rule, Whole, settle
+from world_model.rules import FLAG, Choice, Number, Rule, Whole, settle
 
 _SIZE = Whole(1, 65_536)
 RULES: dict[str, Rule] = {
@@ -29,6 +29,7 @@ RULES: dict[str, Rule] = {
     "history": Whole(1, 256),
     "dropout": Number(0, 1),
     "objective": Choice(tuple(OBJECTIVES)),
+    "known_clean": FLAG,
 }
 
 
@@ -50,6 +51,8 @@ class VideoConfig:
     objective: Literal["ddpm", "flow"] = "ddpm"
     noise: NoiseConfig = field(default_factory=lambda: NoiseConfig(pure=0.0))
     """Levels of flow matching."""
+    known_clean: bool = False
+    """Known frames have time 0 (Wan, SimForcing) instead of the new ones' (IRASim)."""
     channel_weights: tuple[float, ...] = ()
     """Weight of each latent channel in the loss, e.g. the codec's squared scales."""
 
@@ -109,9 +112,9 @@ class VideoDiffusion(nn.Module, ABC):
         """As `condition`, but the actions are not told, only how many frames there are."""
         return self._context(history, actions, torch.ones_like(history.valid[:, 0]))
 
-    def denoise(self, noisy: Tensor, noise_level: Tensor, context: Context) -> Denoised:
-        """See `WorldModel.denoise`; known frames have the noise level of the first new one."""
-        answer = self._answer(noisy, noise_level, context)
+    def denoise(self, noisy: Tensor, noise_level: Tensor, context: Context, **further: Any) -> Denoised:
+        """See `WorldModel.denoise`; known frames have the noise level of the first new one, or none."""
+        answer = self.of_new(noisy, noise_level, context, **further)
         latents = self.objective.clean(answer.latents, noisy, noise_level)
         return Denoised(latents, *self._read(answer.features, context.history))
 
@@ -125,7 +128,7 @@ class VideoDiffusion(nn.Module, ABC):
         noisy = add_noise(target, noise, levels)
         withheld = torch.rand(batch, generator=generator, device=generator.device) < self.config.dropout
         context = self._context(clip.history(0, first), clip.actions[:, first - 1 :], withheld.to(device))
-        answer = self._answer(noisy, levels, context)
+        answer = self.of_new(noisy, levels, context)
         wrong = channel_error(answer.latents, self.objective.target(target, noise), self.config.channel_weights)
         loss, logs = wrong.mean(), {"answer": wrong.mean().detach()}
         if self.proprio is not None:
@@ -147,13 +150,14 @@ class VideoDiffusion(nn.Module, ABC):
         new = torch.ones_like(actions[:, 1:, 0, 0], dtype=torch.bool)
         return Context(history, self.embed(every, torch.cat([history.valid, new], dim=1), withheld))
 
-    def _answer(self, noisy: Tensor, levels: Tensor, context: Context) -> Answer:
-        """Of the new frames."""
+    def of_new(self, noisy: Tensor, levels: Tensor, context: Context, **further: Any) -> Answer:
+        """The network's answer for the new frames; ``further`` are arguments of `answer`."""
         known = context.history.latents
         seen, times = self.objective.enter(noisy, levels)
         frames = torch.cat([known, seen.to(known.dtype)], dim=1)
-        times = torch.cat([times[:, :1].expand(-1, known.shape[1]), times], dim=1)
-        answer = self.answer(frames, times, context.told)
+        first = times[:, :1] * (not self.config.known_clean)
+        times = torch.cat([first.expand(-1, known.shape[1]), times], dim=1)
+        answer = self.answer(frames, times, context.told, **further)
         return Answer(answer.latents[:, known.shape[1] :].float(), answer.features[:, known.shape[1] :])
 
     def _read(self, features: Tensor, history: History) -> tuple[Tensor, Tensor]:

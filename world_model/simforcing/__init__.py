@@ -2,12 +2,20 @@
 
 from world_model.simforcing.condition import ConditionConfig, SimCondition, corrupt, draw_gate
 from world_model.simforcing.motion import Estimates, PairLossConfig, latent_motion, level_weight, pair_loss
+from world_model.simforcing.pairs import PairClip, PairWindows
+from world_model.simforcing.steer import Steered
+from world_model.simforcing.student import SimForcing, SimForcingConfig
 
 __all__ = [
     "ConditionConfig",
     "Estimates",
+    "PairClip",
     "PairLossConfig",
+    "PairWindows",
     "SimCondition",
+    "SimForcing",
+    "SimForcingConfig",
+    "Steered",
     "corrupt",
     "draw_gate",
     "latent_motion",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from einops import rearrange
 from torch import Tensor, nn
 
@@ -10,6 +12,8 @@ from world_model.models.irasim.config import IrasimConfig
 from world_model.models.layers import AdaLNBlock, TimestepEmbedding, modulate, sincos_1d, sincos_2d, zero_linear
 from world_model.models.patches import PatchHead, PatchStem
 from world_model.models.video_diffusion import Answer, VideoDiffusion
+
+Added = Callable[[int], Tensor | None]
 
 
 class Irasim(VideoDiffusion):
@@ -36,7 +40,8 @@ class Irasim(VideoDiffusion):
     def embed(self, actions: Tensor, real: Tensor, withheld: Tensor) -> Told:
         return self.actions(actions, real, withheld)
 
-    def answer(self, frames: Tensor, times: Tensor, told: Told) -> Answer:
+    def answer(self, frames: Tensor, times: Tensor, told: Told, added: Added | None = None) -> Answer:
+        """See `VideoDiffusion.answer`; ``added`` says for each block what joins its tokens ``(B, F, P, D)``."""
         batch, length = frames.shape[:2]
         level = self.noise_level(times / 1000)  # (B, F, D)
         tokens, _ = self.stem(frames.flatten(0, 1))  # (B F, P, D)
@@ -44,11 +49,13 @@ class Irasim(VideoDiffusion):
         clock = sincos_1d(length, self.config.dim).to(x)  # (F, D)
         within, along = level + told.spatial, level + told.temporal
         for number, block in enumerate(self.blocks):
+            more = None if added is None else added(number)
             if number % 2 == 0:
-                x, _ = block(x, within[:, :, None])
+                x, _ = block(x, within[:, :, None], added=more)
                 continue
             x = x + clock[:, None] if number == 1 else x
-            x, _ = block(x.transpose(1, 2), along[:, None])  # (B, P, F, D)
+            more = None if more is None else more.transpose(1, 2)
+            x, _ = block(x.transpose(1, 2), along[:, None], added=more)  # (B, P, F, D)
             x = x.transpose(1, 2)
         shift, scale = self.modulation(level + told.final).chunk(2, dim=-1)
         x = modulate(self.norm(x), shift[:, :, None], scale[:, :, None])

@@ -1,0 +1,49 @@
+"""Training windows of pairs: the same moments and actions in both domains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from world_model.errors import DataError
+from world_model.interface import Clip, Codec
+from world_model.training.windows import WindowConfig, Windows
+
+
+@dataclass(frozen=True)
+class PairClip:
+    """Training windows of both sides of pairs; all but frames and proprio are the same."""
+
+    real: Clip
+    sim: Clip
+
+    def __len__(self) -> int:
+        return len(self.real.latents)
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> PairClip:
+        """Apply ``function`` to every tensor of both sides."""
+        return PairClip(self.real.map(function), self.sim.map(function))
+
+
+class PairWindows(Windows):
+    """`Windows` of the real side that give both.
+
+    Raises:
+        DataError: the sides are of other lengths.
+    """
+
+    def __init__(self, real: Windows, sim: Windows) -> None:
+        if list(real.lengths) != list(sim.lengths) or real.config != sim.config:
+            raise DataError("the two sides of the pairs have episodes of other lengths; record the pairs again")
+        vars(self).update(vars(real))
+        self.sim = sim
+
+    def clip(self, windows: Tensor, codec: Codec | None) -> PairClip:  # type: ignore[override]
+        """See `Windows.clip`."""
+        return PairClip(super().clip(windows, codec), self.sim.clip(windows, codec))
+
+    def resized(self, config: WindowConfig) -> PairWindows:
+        """See `Windows.resized`."""
+        return PairWindows(super().resized(config), self.sim.resized(config))
