@@ -131,15 +131,17 @@ class SceneMaps(nn.Module):
     """Feature maps that say where the hand and all points are seen; see `PointMaps`.
 
     A mounted view has maps of its rays besides: what stands still in the world is a function of them, as in light
-    field networks (Sitzmann et al. 2021).
+    field networks (Sitzmann et al. 2021). A learned map of the cells holds what a fixed camera always sees there, such
+    as the table under the arm. All of them are summed.
     """
 
     def __init__(self, config: SceneConfig, channels: int, grid: tuple[int, int], octaves: int = 4) -> None:
         super().__init__()
         self.mounted = [index for index, view in enumerate(config.views) if view.mounted]
-        self.channels = channels * (len(config.views) + len(self.mounted))
+        self.channels = channels
         self.grid, self.octaves = grid, octaves
         self.views = SceneViews(config)
+        self.cells = nn.Parameter(torch.zeros(channels, *grid))
         self.maps = nn.ModuleList(PointMaps(1 + config.points, channels, grid) for _ in config.views)
         self.rays = nn.ModuleList(
             nn.Sequential(
@@ -156,11 +158,11 @@ class SceneMaps(nn.Module):
         """``(B, P)`` and ``(B, S)`` to ``(B, channels, U, V)``."""
         hand = self.views.hand(proprio)
         seen = self.views(proprio, state, hand)
-        drawn = [net(points) for net, points in zip(self.maps, seen, strict=True)]
+        drawn = self.cells + sum(net(points) for net, points in zip(self.maps, seen, strict=True))
         for net, index in zip(self.rays, self.mounted, strict=True):
             rays = self.views.rays(index, proprio, hand, self.grid).movedim(1, -1)  # (B, U, V, 6)
-            drawn.append(net(fourier(rays, self.octaves).movedim(-1, 1)))
-        return torch.cat(drawn, dim=1)
+            drawn = drawn + net(fourier(rays, self.octaves).movedim(-1, 1))
+        return drawn
 
 
 class PlanarMaps(PointMaps):

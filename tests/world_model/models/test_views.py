@@ -45,15 +45,16 @@ def test_a_camera_on_the_hand_moves_and_turns_with_it() -> None:
     torch.testing.assert_close(point, torch.tensor([2.0 * (0.2 - 0.1) / 0.5, 0.0]), atol=1e-5, rtol=0)
 
 
-def test_maps_have_a_set_of_channels_for_each_view_and_gradients() -> None:
+def test_maps_of_all_views_are_summed_and_have_gradients() -> None:
     view = ViewConfig(1 / math.tan(0.4), (0.0, 0.0, 1.0), _EYE)
     config = SceneConfig(2, (-1.0,) * 3, (1.0,) * 3, rest=_EYE, views=(view, view))
     maps = SceneMaps(config, 8, (4, 4))
     state = torch.zeros(3, 6, requires_grad=True)
     out = maps(torch.zeros(3, 7), state)
-    assert out.shape == (3, 16, 4, 4)
+    assert out.shape == (3, 8, 4, 4)
     out.sum().backward()
     assert state.grad is not None
+    assert maps.cells.grad is not None
     assert torch.isfinite(state.grad).all()
 
 
