@@ -66,6 +66,7 @@ COMMANDS = MappingProxyType(
         ),
         "bench env": Command("simforcing_env.commands.bench_env", "frames per second of the learned environment"),
         "bench codec": Command("simforcing_env.commands.bench_codec", "quality, speed and size of the codecs"),
+        "bench fuzz": Command("simforcing_env.commands.bench_fuzz", "damaged files of every layout against the readers"),
         "bench kill": Command("simforcing_env.commands.bench_kill", "kill recording and training; is anything lost?"),
         "experts": Command("simforcing_env.commands.experts", "how often the scripted LIBERO experts succeed"),
         "doctor": Command("simforcing_env.commands.doctor", "check this machine, a data set or a checkpoint"),

@@ -247,7 +247,8 @@ def _read_parquet(path: Path) -> pa.Table:
     try:
         return pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"table {path} is cut off or damaged ({error}); copy it again") from error
+        reason = " ".join(str(error).split())
+        raise DataError(f"table {path} is cut off or damaged ({reason}); copy it again") from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -44,15 +44,15 @@ MEND = "it is damaged, cut off or laid out otherwise; copy it again or leave it 
 def reading(path: Path, episode: str = "") -> Iterator[None]:
     """Tell of any stumble inside as a `DataError` that names ``path`` and the episode.
 
-    Errors that are sentences already get the episode's name in front where they lack it.
+    Errors that are sentences already get the file and the episode in front where they lack them.
     """
     where = f"episode {episode}: " if episode else ""
     try:
         yield
     except SimforcingError as error:
-        if not where or where in str(error):
-            raise
-        raise type(error)(f"{where}{error}") from error
+        text = " ".join(str(error).split())
+        named = text if str(path) in text or str(path.parent) in text else f"{path}: {text}"
+        raise type(error)(named if where in named else f"{where}{named}") from error
     except STUMBLES as error:
         reason = textwrap.shorten(str(error) or type(error).__name__, 160, placeholder=" ...")
         raise DataError(f"{where}{path} cannot be read ({reason}); {MEND}") from error

@@ -114,19 +114,25 @@ class IrasimReader(Reader):
         Raises:
             DataError: there are none, or they are damaged or of another length than the numbers.
         """
-        name, annotation = self.names[index], self.annotation(index)
-        with reading(self._files[index], name):
-            if "latent_video_path" in annotation:
-                place = [annotation["latent_video_path"]]
-            else:
-                place = [entry["latent_video_path"] for entry in annotation.get("latent_videos", [])]
-            path = self.path / str(place[camera])
+        name, path = self.names[index], self._latent_file(index, camera)
         with reading(path, name):
             require_real_file(path)
             latents = _load_tensor(path)
         if latents.ndim != 4 or len(latents) != len(self.numbers(index)) or not np.isfinite(latents).all():
             raise refuse(path, name, f"holds latents {latents.shape} for {len(self.numbers(index))} frames")
         return latents
+
+    def has_latents(self, index: int, camera: int = 0) -> bool:
+        """Whether latents of a camera are there (errors as of the annotation)."""
+        return self._latent_file(index, camera).is_file()
+
+    def _latent_file(self, index: int, camera: int) -> Path:
+        annotation = self.annotation(index)
+        with reading(self._files[index], self.names[index]):
+            if "latent_video_path" in annotation:
+                return self.path / str(annotation["latent_video_path"])
+            places = [str(entry["latent_video_path"]) for entry in annotation.get("latent_videos", [])]
+            return self.path / (places[camera] if camera < len(places) else "latent_videos/none")
 
     def _file(self, index: int, camera: str = "") -> Path:
         if not camera:

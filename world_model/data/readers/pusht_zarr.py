@@ -37,19 +37,19 @@ class PushtZarrReader(Reader):
         ends = path / "meta" / "episode_ends"
         with reading(ends):
             shape = zarr_shape(path / "data" / "img")
-            self._ends = np.asarray(read_zarr_array(ends), np.int64).ravel()
-            first = np.concatenate([[0], self._ends[:-1]])
+            self.ends = np.asarray(read_zarr_array(ends), np.int64).ravel()
+            first = np.concatenate([[0], self.ends[:-1]])
             if len(shape) != 4 or shape[3] != 3:
                 raise ValueError(f"pictures {shape} are not (N, H, W, 3)")
-            if not len(self._ends) or (self._ends <= first).any() or self._ends[-1] > shape[0]:
+            if not len(self.ends) or (self.ends <= first).any() or self.ends[-1] > shape[0]:
                 raise ValueError(f"ends of episodes are not increasing up to the {shape[0]} rows")
-        if self._ends[-1] < shape[0]:
-            self.warn(f"{shape[0] - int(self._ends[-1])} rows behind the last episode belong to none and are left out")
+        if self.ends[-1] < shape[0]:
+            self.warn(f"{shape[0] - int(self.ends[-1])} rows behind the last episode belong to none and are left out")
         self.warn("the action at the last row of an episode leads to no picture and is left out")
         action = [Dimension(f"target_{axis}", "px", 0.0, ARENA) for axis in "xy"]
         proprio = [Dimension(f"agent_{axis}", "px", 0.0, ARENA) for axis in "xy"]
         contract = bounded("pusht", [Camera("top", *shape[1:3])], HZ, action, proprio)
-        self._found(contract, [f"human-{i}" for i in range(len(self._ends))])
+        self._found(contract, [f"human-{i}" for i in range(len(self.ends))])
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ class PushtZarrReader(Reader):
         return self.path / "data" / ("img" if camera else "state")
 
     def _rows(self, index: int) -> slice:
-        return slice(int(self._ends[index - 1]) if index else 0, int(self._ends[index]))
+        return slice(int(self.ends[index - 1]) if index else 0, int(self.ends[index]))
 
     def _numbers(self, index: int) -> Numbers:
         where = self._rows(index)

@@ -77,6 +77,9 @@ class RldsReader(Reader):
         self._places, splits = [(file, place) for file, place, _ in found], [split for *_, split in found]
         self._example = lru_cache(maxsize=2)(self._read_example)
         name = _check_counts(path, shards, splits)
+        flat = [k for k, (kind, shape) in self._leaves.items() if kind == "image" and len(shape) != 3]
+        if flat:
+            raise refuse(path / "features.json", "", f"describes pictures {flat[0]} that are not (H, W, 3)")
         cameras = [
             Camera(key.removeprefix(FRAME_PREFIX), shape[0], shape[1])
             for key, (kind, shape) in sorted(self._leaves.items())
