@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
 INPUTS := pyproject.toml constraints.txt
 # Without libero its tests are skipped; with it they take a few hundred MB and two minutes more.
-TEST_EXTRAS ?= pusht,rl,train,hdf5,diffusers,rlds,dev
+TEST_EXTRAS ?= pusht,rl,train,hdf5,diffusers,rlds,socket,dev
 
 export SDL_VIDEODRIVER := dummy
 export SDL_AUDIODRIVER := dummy

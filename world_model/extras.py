@@ -18,6 +18,7 @@ EXTRAS = MappingProxyType(
         "diffusers": ("diffusers",),
         "rlds": ("google_crc32c", "google"),
         "rl": ("stable_baselines3", "moviepy"),
+        "socket": ("msgpack",),
         "train": ("accelerate", "tensorboard", "torchmetrics", "matplotlib", "imageio"),
         "dev": ("pytest", "pytest_timeout", "ruff", "mypy"),
     }

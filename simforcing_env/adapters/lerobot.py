@@ -6,6 +6,7 @@ keys: pictures ``(K, 3, H, W)`` in [0, 1] and the state ``(K, P)``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,7 +27,7 @@ class LeRobotPolicy(Protocol):
     def reset(self) -> None:
         """Forget the last episode."""
 
-    def select_action(self, batch: dict[str, Tensor]) -> Tensor:
+    def select_action(self, batch: dict[str, Any]) -> Tensor:
         """Next action ``(K, A)`` of each episode."""
 
 
@@ -47,14 +48,17 @@ def policy_batch(observation: dict[str, NDArray[Any]], device: str = "cpu") -> d
 
 @torch.inference_mode()
 def select_action(
-    policy: LeRobotPolicy, observation: dict[str, NDArray[Any]], device: str = "cpu"
+    policy: LeRobotPolicy,
+    observation: dict[str, NDArray[Any]],
+    device: str = "cpu",
+    words: Mapping[str, list[str]] | None = None,
 ) -> NDArray[np.float32]:
-    """Actions ``(K, A)`` of a policy, in the units that it was trained in.
+    """Actions ``(K, A)`` of a policy, in the units that it was trained in; ``words`` join the batch as they are.
 
     Raises:
         InputError: as `policy_batch`, or the policy answers with something else.
     """
-    chosen = policy.select_action(policy_batch(observation, device))
+    chosen = policy.select_action({**policy_batch(observation, device), **(words or {})})
     if not isinstance(chosen, Tensor):
         raise InputError(f"the policy's select_action gave {shown(chosen)} but must give a tensor of actions (K, A)")
     actions: NDArray[np.float32] = chosen.float().cpu().numpy()

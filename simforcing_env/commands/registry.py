@@ -68,6 +68,7 @@ COMMANDS = MappingProxyType(
         "bench codec": Command("simforcing_env.commands.bench_codec", "quality, speed and size of the codecs"),
         "bench fuzz": Command("simforcing_env.commands.bench_fuzz", "damaged files of every layout against the readers"),
         "bench kill": Command("simforcing_env.commands.bench_kill", "kill recording and training; is anything lost?"),
+        "policy serve": Command("simforcing_env.commands.policy_serve", "run a policy for a simulator elsewhere"),
         "experts": Command("simforcing_env.commands.experts", "how often the scripted LIBERO experts succeed"),
         "doctor": Command("simforcing_env.commands.doctor", "check this machine, a data set or a checkpoint"),
         "tables": Command("simforcing_env.commands.tables", "write the README's tables from the results files"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,16 @@ from teachers.pusht.contract import ARENA
 from teachers.pusht.physics import Pose, PushTWorld
 from teachers.pusht.pushes import WALL, Point, Push, clip, detour, misfit, outcome, random_push, unit
 from teachers.pusht.starts import centre_of
+
+
+class View(Protocol):
+    """Where things are, by whatever means they are seen."""
+
+    @property
+    def agent(self) -> Point: ...
+
+    @property
+    def block(self) -> Pose: ...
 
 
 @dataclass(frozen=True)
@@ -163,10 +174,10 @@ def _inviting_push(scene: Scene) -> Push:
     return min(found[:nearest], key=lambda p: float(np.hypot(*(p.approach - scene.agent))))
 
 
-def _execute(scene: Scene, chosen: Push, travel: float) -> Iterator[Point]:
-    """Go around the block to where the push begins, then push."""
-    for corner in detour(scene.agent, clip(chosen.approach, WALL), scene.block):
-        target = scene.agent
+def approach(view: View, chosen: Push, travel: float) -> Iterator[Point]:
+    """Go around the block to where the push begins, ``travel`` px a step."""
+    for corner in detour(view.agent, clip(chosen.approach, WALL), view.block):
+        target = view.agent
         while True:
             way = corner - target
             distance = float(np.hypot(*way))
@@ -175,6 +186,11 @@ def _execute(scene: Scene, chosen: Push, travel: float) -> Iterator[Point]:
             target = target + way * (travel / distance)
             yield target
         yield corner
+
+
+def _execute(scene: Scene, chosen: Push, travel: float) -> Iterator[Point]:
+    """Go to where the push begins, then push."""
+    yield from approach(scene, chosen, travel)
     lead = unit(scene.generator.uniform(-np.pi, np.pi)) * scene.generator.choice([0.0, 0.0, 3.0])
     for target in chosen.targets():
         yield target + lead

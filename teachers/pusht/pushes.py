@@ -71,10 +71,11 @@ def detour(agent: Point, goal: Point, block: Pose) -> list[Point]:
     return [*(clip(p, WALL) for p in ring), goal]
 
 
-def outcome(world: PushTWorld, block: Pose, push: Push) -> Pose:
-    """Where the block comes to lie after ``push``, tried out in ``world``."""
+def outcome(world: PushTWorld, block: Pose, push: Push, rest: int = 0) -> Pose:
+    """Where the block comes to lie after ``push``, tried out in ``world``; ``rest`` steps later."""
     world.reset_state(PushTState(float(push.approach[0]), float(push.approach[1]), *block))
-    for target in push.targets():
+    targets = push.targets()
+    for target in targets + targets[-1:] * rest:
         world.step(*map(float, clip(target)))
     return world.block_pose
 
