@@ -8,6 +8,7 @@ normaliser, which maps 5 cm and 0.05 rad to 1.
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -217,6 +218,10 @@ def _load_tensor(path: Path) -> NDArray[np.float32]:
 
     import torch
 
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:  # torch itself does not look at the checksums
+            if (damaged := archive.testzip()) is not None:
+                raise ValueError(f"{damaged} in it does not match its checksum")
     try:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
