@@ -15,6 +15,7 @@ class Recipe:
 
     train: TrainConfig
     codec: dict[str, Any] = field(default_factory=lambda: {"kind": "pca", "patch": 4, "channels": 24})
+    """``{"kind": ..., **fields}`` for `world_model.codecs.making.MAKERS`; ``--codec`` gives another."""
     sampler: dict[str, Any] = field(default_factory=lambda: {"kind": "euler", "steps": 1, "shift": 1.0})
     history: int = 3
     """Clean frames a rollout keeps."""

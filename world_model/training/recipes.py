@@ -9,10 +9,11 @@ from typing import Any
 
 from world_model.errors import InputError
 from world_model.training.recipe import Recipe
+from world_model.training.recipes_irasim import IRASIM_RECIPES
 from world_model.training.recipes_libero import LIBERO_RECIPES
 from world_model.training.recipes_pusht import PUSHT_RECIPES
 
-RECIPES: dict[str, Recipe] = {**PUSHT_RECIPES, **LIBERO_RECIPES}
+RECIPES: dict[str, Recipe] = {**PUSHT_RECIPES, **LIBERO_RECIPES, **IRASIM_RECIPES}
 
 
 def recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:

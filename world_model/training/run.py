@@ -15,7 +15,8 @@ from torch import nn
 
 from world_model.atomic import replace_text
 from world_model.checkpoint import load_state, open_folder, read_json
-from world_model.codecs import CODECS, CodecModule, fit_pca, load_codec, save_codec
+from world_model.codecs import load_codec, save_codec
+from world_model.codecs.making import check_codec, make_codec
 from world_model.contract import first_difference
 from world_model.data.lerobot.reader import read_dataset
 from world_model.diffusion import SAMPLERS
@@ -24,13 +25,9 @@ from world_model.models import MODELS
 from world_model.pretrained import LearnedSimulator
 from world_model.registry import build, build_config
 from world_model.runtime import resolve_device
-from world_model.training.recipe import Recipe
 from world_model.training.recipes import recipe
 from world_model.training.trainer import Trainer
 from world_model.training.windows import Windows
-
-FITTED = {"pca": CODECS["pca"]}
-"""Codecs that a run can fit for itself."""
 
 
 def start_run(
@@ -55,7 +52,7 @@ def start_run(
     """
     plan, device = recipe(name, overrides), resolve_device(device)
     build_config(MODELS, plan.train.model, f"recipe {name!r}")  # refused now: reading the data can take minutes
-    build_config(FITTED, plan.codec, f"codec of recipe {name!r}")
+    check_codec(plan.codec, f"codec of recipe {name!r}")
     sampler = build(SAMPLERS, plan.sampler, f"recipe {name!r}")
     net = None if codec is None else load_codec(codec)
     data, other = read_dataset(dataset), read_dataset(held_out)
@@ -75,7 +72,11 @@ def start_run(
     length = plan.train.windows.history + plan.train.validation_frames
     check = dataclasses.replace(plan.train.windows, length=length)
     validation = Windows([other[i] for i in range(len(other))], data.contract, check, state, other.state_names)
-    net = load_codec(out / "codec") if not new else first.codec if first else net or _fitted(plan, windows)
+    if not new:
+        net = load_codec(out / "codec")
+    elif first is not None:
+        net = first.codec
+    net = net or make_codec(plan.codec, windows.frames, f"codec of recipe {name!r}")
     weights = tuple(float(w) for w in getattr(net, "scale", torch.ones(1)).square())
     weights = weights * (net.latent_channels // len(weights)) if len(weights) > 1 else ()
     values = {**plan.train.model, "channel_weights": weights}
@@ -109,12 +110,6 @@ def start_run(
     trainer = Trainer(plan.train, model, net, data.contract, windows, validation, sampler, out, export, device)
     trainer.lock = lock
     return trainer
-
-
-def _fitted(plan: Recipe, windows: Windows) -> CodecModule:
-    every = max(1, len(windows.frames) // 4000)
-    _, config = build_config(FITTED, plan.codec, "recipe's codec")
-    return fit_pca(windows.frames[::every], config)
 
 
 def _is_main() -> bool:

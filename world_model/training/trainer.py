@@ -27,6 +27,7 @@ from world_model.contract import Contract
 from world_model.errors import DataError
 from world_model.interface import Clip, Codec, Sampler, WorldModel
 from world_model.rollout import Rollout
+from world_model.runtime import Runtime
 from world_model.training.config import TrainConfig
 from world_model.training.state import average_of, load_state, save_state
 from world_model.training.validation import ValidationClips, overfit, pick_clips, validate
@@ -91,6 +92,8 @@ class Trainer:
         )
         self.loss, self.optimizer = self.accelerator.prepare(_Loss(model, config.sequence_weight), optimizer)
         self.average.to(self.accelerator.device)
+        if isinstance(codec, nn.Module):
+            codec.to(self.accelerator.device)
         self.step, self.seconds, self.skipped = 0, 0.0, 0
         self.lock: IO[str] | None = None
         longer = dataclasses.replace(windows.config, length=config.sequence_length)
@@ -210,7 +213,8 @@ class Trainer:
         model: WorldModel = self.average.module  # type: ignore[assignment]
         picture = self.out / "rollouts" / f"{self.step:06d}.mp4"
         picture.parent.mkdir(exist_ok=True)
-        rollout = Rollout(model, self.codec, self.contract, self.sampler, self.clips.history)
+        runtime = Runtime(str(self.accelerator.device))
+        rollout = Rollout(model, self.codec, self.contract, self.sampler, self.clips.history, runtime=runtime)
         metrics = validate(rollout, self.clips, picture)
         self._log(writer, metrics, kind="validation")
         tqdm.write(f"step {self.step} ({self.seconds / 60:.1f} min): " + _line(metrics))

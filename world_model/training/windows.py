@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from world_model.contract import Contract
 from world_model.data.episode import Episode
@@ -102,8 +102,13 @@ class Windows:
         rows, valid = self.rows(windows)
         actions = self.actions[rows[:, :-1]] * valid[:, :-1, None, None]
         with torch.no_grad():
-            latents = torch.empty(*rows.shape, 0, 0, 0) if codec is None else codec.encode(self.frames[rows])
+            latents = torch.empty(*rows.shape, 0, 0, 0) if codec is None else self._encoded(rows, codec)
         return Clip(latents, self.proprio[rows], actions, valid, None if self.state is None else self.state[rows])
+
+    def _encoded(self, rows: Tensor, codec: Codec) -> Tensor:
+        """Latents ``(B, T, C, U, V)``, where the codec is."""
+        tensors = codec.state_dict().values() if isinstance(codec, nn.Module) else ()
+        return codec.encode(self.frames[rows].to(next((t.device for t in tensors), self.frames.device)))
 
     def _weights(self) -> NDArray[np.float64]:
         """Cumulated drawing weights."""

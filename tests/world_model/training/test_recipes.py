@@ -3,19 +3,49 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
+from world_model.codecs.making import check_codec
+from world_model.diffusion import SAMPLERS
 from world_model.errors import InputError
 from world_model.models import MODELS
 from world_model.registry import build_config
 from world_model.training.recipes import RECIPES, recipe
 
+PUBLISHED = ("irasim-rt1", "irasim-bridge", "irasim-languagetable")
+STUDY = ("pusht-irasim-frame-ada", "pusht-irasim-video-ada", "pusht-lvdm", "pusht-vdm")
+
+
+def size(name: str) -> int:
+    """Parameters of a recipe's model."""
+    plan = recipe(name)
+    kind, config = build_config(MODELS, plan.train.model, name)
+    build_config(SAMPLERS, plan.sampler, name)
+    check_codec(plan.codec, name)
+    with torch.device("meta"):
+        return sum(p.numel() for p in MODELS[kind][1](config).parameters())
+
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipe_builds(name: str) -> None:
+    most = 700e6 if name in PUBLISHED else 10e6  # 20 MB in bf16
+    assert size(name) < most
+
+
+def test_the_study_compares_equal_sizes() -> None:
+    sizes = [size(name) for name in STUDY]
+    assert max(sizes) / min(sizes) < 1.1
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_settings(name: str) -> None:
+    """Recorded facts of the released configs."""
     plan = recipe(name)
-    kind, config = build_config(MODELS, plan.train.model, name)
-    model = MODELS[kind][1](config)
-    assert sum(p.numel() for p in model.parameters()) < 10e6  # 20 MB in bf16
+    optim = plan.train.optim
+    assert (optim.learning_rate, optim.final_rate, optim.warmup, optim.clip, optim.ema) == (1e-4, 1.0, 0, 0.1, 0.9999)
+    assert (optim.weight_decay, plan.train.steps, plan.train.seed) == (0.0, 300_000, 3407)
+    assert (plan.train.windows.length, plan.train.windows.history) == (16, 1)
+    assert plan.sampler == {"kind": "diffusers", "scheduler": "pndm", "steps": 50}
 
 
 def test_overrides() -> None:

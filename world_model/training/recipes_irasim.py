@@ -1,0 +1,85 @@
+"""IRASim on real robots at its published settings, and its study in small on Push-T.
+
+The published runs took 32 GPUs with 2 clips each (300,000 steps of AdamW at 1e-4, clipped at 0.1, average 0.9999). On
+one GPU, with the SDXL autoencoder in a folder (or in the hub's cache)::
+
+    simforcing train --config irasim-rt1 --dataset RT1 --held-out RT1-VAL --out RUN \\
+        --set train.batch=2 --set 'train.model.conditioning="frame"'
+
+and on several, through accelerate::
+
+    accelerate launch --num_processes 8 --mixed_precision bf16 -m simforcing_env.commands.main train \\
+        --config irasim-rt1 --dataset RT1 --held-out RT1-VAL --out RUN --set train.batch=8
+
+``train.batch`` counts clips of each process: 64 divided by their number is as published. RT1 is a folder that
+``simforcing data convert`` writes from IRASim's own layout, so that its contract multiplies actions by 20.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from world_model.training.config import OptimConfig, TrainConfig
+from world_model.training.recipe import Recipe
+from world_model.training.recipes_pusht import PUSHT_STATE
+from world_model.training.windows import WindowConfig
+
+_PUBLISHED = OptimConfig(
+    learning_rate=1e-4, final_rate=1.0, weight_decay=0.0, betas=(0.9, 0.999), warmup=0, clip=0.1, ema=0.9999
+)
+_FRAMES = 16
+
+
+def _robot(action_dim: int, grid: tuple[int, int], embedding: str = "mlp") -> Recipe:
+    """XL/2 with Frame-Ada; the sizes are those of `models.irasim.SIZES`."""
+    model = {"kind": "irasim", "action_dim": action_dim, "grid": grid, "embedding": embedding, "frames": _FRAMES}
+    train = TrainConfig(
+        model=model,
+        windows=WindowConfig(length=_FRAMES, history=1, still_weight=1.0),
+        optim=_PUBLISHED,
+        batch=2,
+        seed=3407,
+        steps=300_000,
+        checkpoint_seconds=3600.0,
+        validate_seconds=7200.0,
+        overfit_steps=0,
+        validation_clips=8,
+        validation_frames=_FRAMES - 1,
+    )
+    sampler = {"kind": "diffusers", "scheduler": "pndm", "steps": 50}
+    return Recipe(train, codec={"kind": "published"}, sampler=sampler, history=1)
+
+
+_SHARED = {"action_dim": 2, "proprio_dim": 2, "frames": _FRAMES, "history": 1}
+_IRASIM = {"kind": "irasim", **_SHARED, "latent_channels": 24, "grid": (16, 16), "depth": 8, "dim": 128, "heads": 4}
+_UNET = {"kind": "video_unet", **_SHARED, "dim": 16, "mults": (1, 2, 4, 8), "heads": 2, "condition_dim": 128}
+
+
+def _study(model: dict[str, Any], codec: dict[str, Any]) -> Recipe:
+    """One of four models of 2.6 million parameters, trained alike."""
+    train = TrainConfig(
+        model=model,
+        state=PUSHT_STATE,
+        windows=WindowConfig(length=_FRAMES, history=1),
+        optim=OptimConfig(learning_rate=1e-3, warmup=50, ema=0.998, weight_decay=0.0),
+        batch=8,
+        overfit_steps=0,
+        validation_clips=8,
+        validation_frames=_FRAMES - 1,
+        validate_seconds=1e9,
+    )
+    return Recipe(train, codec=codec, sampler={"kind": "diffusers", "scheduler": "dpm_solver", "steps": 8}, history=1)
+
+
+_LATENT = {"kind": "pca", "patch": 4, "channels": 24}
+_PIXELS = {"kind": "space_to_depth", "patch": 1}
+
+IRASIM_RECIPES: dict[str, Recipe] = {
+    "irasim-rt1": _robot(7, (32, 40)),
+    "irasim-bridge": _robot(7, (32, 40)),
+    "irasim-languagetable": _robot(2, (36, 64), "linear"),
+    "pusht-irasim-frame-ada": _study({**_IRASIM, "conditioning": "frame"}, _LATENT),
+    "pusht-irasim-video-ada": _study({**_IRASIM, "conditioning": "video"}, _LATENT),
+    "pusht-lvdm": _study({**_UNET, "latent_channels": 24}, _LATENT),
+    "pusht-vdm": _study({**_UNET, "latent_channels": 3}, _PIXELS),
+}
