@@ -45,7 +45,7 @@ class Config:
 
 def run(config: Config) -> None:
     """Run what the ledger lacks, print a line per task, write results and table."""
-    from teachers.libero.experts.trials import Job, Trial, append, code_hash, read_ledger, run_jobs
+    from teachers.libero.experts.trials import Job, Trial, append, code_hash, read_trials, run_jobs
     from teachers.libero.suites import INITS, find_task, tasks
     from world_model.errors import InputError
 
@@ -57,7 +57,7 @@ def run(config: Config) -> None:
     some(suites=config.suites)
     results_file(config.json)
     ledger = config.json.with_suffix(".ledger.jsonl")
-    known, code = read_ledger(ledger), code_hash()
+    known, code = read_trials(ledger), code_hash()
     wanted = [(suite, task) for suite in config.suites for task in config.tasks or range(len(tasks(suite)))]
     done: list[Trial] = []
     jobs: list[Job] = []

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from world_model.data.episode import Episode
 from world_model.interface import Heads
+from world_model.metrics.agreement import cohen_kappa
 from world_model.metrics.calibration import auroc, brier
 from world_model.metrics.resampling import grouped_interval
 from world_model.pretrained import LearnedSimulator
@@ -119,12 +120,6 @@ def openloop_metrics(replays: Sequence[Replay], threshold: float, generator: np.
             )
             found[f"success_auroc_{suffix}"] = Metric(auroc(score, frames), low, high, len(frames))
     return found
-
-
-def cohen_kappa(truth: NDArray[np.bool_], guess: NDArray[np.bool_]) -> float | None:
-    """Agreement beyond chance of two rows of yes and no; None where chance alone agrees always."""
-    chance = truth.mean() * guess.mean() + (1 - truth.mean()) * (1 - guess.mean())
-    return None if chance == 1 else float(((truth == guess).mean() - chance) / (1 - chance))
 
 
 def _auroc(score: Array, event: Array) -> float | None:

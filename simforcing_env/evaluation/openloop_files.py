@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from simforcing_env.evaluation.openloop import Replay, cohen_kappa
+from simforcing_env.evaluation.openloop import Replay
 from simforcing_env.evaluation.pictures import compared
 from simforcing_env.evaluation.tables import write_csv
 from simforcing_env.pictures import Picture, column, write_png
 from world_model.data.episode import Episode
+from world_model.metrics.agreement import cohen_kappa
 
 SHOWN = 5  # frames of each episode in the page
 LABEL = 190  # px

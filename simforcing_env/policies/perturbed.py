@@ -133,7 +133,8 @@ class Stale(Wrapper):
 
     def reset(self, seeds: Sequence[int], tasks: Sequence[Task]) -> None:
         super().reset(seeds, tasks)
-        self._calls, self._seen = 0, None
+        self._calls = 0
+        self._seen: dict[str, NDArray[Any]] | None = None
 
     def act(self, observation: Observation) -> NDArray[np.float32]:
         every = self.settings.steps

@@ -15,6 +15,7 @@ import numpy as np
 
 from teachers.libero.experts.knobs import Knobs
 from world_model.errors import DataError
+from world_model.ledger import append_records, read_ledger
 
 AFTER = 10  # control steps after the last action of an expert in which things may still fall into place
 
@@ -107,20 +108,17 @@ def run_jobs(jobs: list[Job], workers: int, report: Callable[[Trial], None]) -> 
                 report(trial)
 
 
-def read_ledger(path: Path) -> dict[str, Trial]:
-    """Trials by key; an unfinished last line, left by a kill, is passed over.
+def read_trials(path: Path) -> dict[str, Trial]:
+    """Trials of a ledger by key.
 
     Raises:
-        DataError: another line is damaged.
+        DataError: a line is damaged.
     """
     trials: dict[str, Trial] = {}
-    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    for number, line in enumerate(lines, 1):
+    for number, record in enumerate(read_ledger(path), 1):
         try:
-            trial = Trial(**json.loads(line))
-        except (ValueError, TypeError) as error:
-            if number == len(lines) and not line.endswith("\n"):
-                break
+            trial = Trial(**record)
+        except TypeError as error:
             raise DataError(f"line {number} of {path} is no trial ({error}); delete that line") from error
         trials[trial.key] = trial
     return trials
@@ -128,12 +126,7 @@ def read_ledger(path: Path) -> dict[str, Trial]:
 
 def append(path: Path, trial: Trial) -> None:
     """Add a trial to a ledger, on a line of its own."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and not path.read_bytes().endswith(b"\n"):
-        whole = path.read_bytes()
-        path.write_bytes(whole[: whole.rfind(b"\n") + 1])  # a kill left half a line
-    with path.open("a") as file:
-        file.write(json.dumps(asdict(trial)) + "\n")
+    append_records(path, [asdict(trial)])
 
 
 def by_task(trials: Iterable[Trial]) -> Iterator[tuple[tuple[str, int], list[Trial]]]:

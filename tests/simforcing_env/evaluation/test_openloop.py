@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from simforcing_env.evaluation.loading import rollout_of
-from simforcing_env.evaluation.openloop import Replay, cohen_kappa, openloop_metrics, replay
+from simforcing_env.evaluation.openloop import Replay, openloop_metrics, replay
 from simforcing_env.evaluation.openloop_files import write_openloop_files
 from tests.simforcing_env.evaluation.painted import painted_episodes
 from tests.world_model.untrained import untrained_pusht
+from world_model.metrics.agreement import cohen_kappa
 from world_model.runtime import Runtime
 
 

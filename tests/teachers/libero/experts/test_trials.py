@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from teachers.libero.experts.knobs import Knobs
-from teachers.libero.experts.trials import Trial, append, by_task, code_hash, read_ledger
+from teachers.libero.experts.trials import Trial, append, by_task, code_hash, read_trials
 from world_model.errors import DataError
 
 TRIAL = Trial("libero_goal", 3, "open it", 0, 0, True, 90, asdict(Knobs()), code_hash())
@@ -14,12 +14,12 @@ TRIAL = Trial("libero_goal", 3, "open it", 0, 0, True, 90, asdict(Knobs()), code
 
 def test_a_ledger_reads_back_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "new" / "trials.jsonl"
-    assert read_ledger(path) == {}
+    assert read_trials(path) == {}
     trials = [TRIAL, replace(TRIAL, init=1, success=False), replace(TRIAL, task=0)]
     for trial in trials:
         append(path, trial)
     append(path, TRIAL)
-    found = read_ledger(path)
+    found = read_trials(path)
     assert list(found.values()) == trials
     assert [(key, len(group)) for key, group in by_task(found.values())] == [
         (("libero_goal", 0), 1),
@@ -38,9 +38,9 @@ def test_half_a_line_left_by_a_kill_is_passed_over_and_replaced(tmp_path: Path) 
     append(path, TRIAL)
     with path.open("a") as file:
         file.write('{"suite": "libero_')
-    assert list(read_ledger(path).values()) == [TRIAL]
+    assert list(read_trials(path).values()) == [TRIAL]
     append(path, replace(TRIAL, init=1))
-    assert len(read_ledger(path)) == 2
+    assert len(read_trials(path)) == 2
 
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
@@ -48,4 +48,4 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     path.write_text("nonsense\n")
     append(path, TRIAL)
     with pytest.raises(DataError, match="line 1 of"):
-        read_ledger(path)
+        read_trials(path)

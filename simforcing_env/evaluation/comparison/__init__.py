@@ -1,0 +1,1 @@
+"""The same policies from the same starts in the learned environment and in its teacher, and what that says."""
