@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import torch
@@ -11,6 +12,7 @@ from world_model.errors import InputError
 from world_model.models.layers import PointMaps, cell_centres, fourier
 
 _NEAR = 0.02  # m; what is nearer or behind the camera is not seen
+_LONGEST = 2.0  # m that a ray is followed
 _FAR = 3.0  # place given to points that are not seen: a picture's width outside it
 
 
@@ -42,6 +44,10 @@ class SceneConfig:
     rest: tuple[float, ...] = (0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, -1.0)
     """Rows of the hand's axes in the world when its turn is zero: pointing straight down."""
     views: tuple[ViewConfig, ...] = field(default_factory=tuple)
+    hand_points: tuple[tuple[float, float, float], ...] = ()
+    """m, in the hand's axes: further points of it that are shown, so that pictures of it turn as it does."""
+    planes: tuple[float, ...] = ()
+    """Heights (m) of level planes, such as the table's top; the rays of mounted views are told where they meet them."""
 
 
 class SceneViews(nn.Module):
@@ -55,9 +61,11 @@ class SceneViews(nn.Module):
     rest: Tensor
     axes: Tensor
     places: Tensor
+    on_hand: Tensor
 
     def __init__(self, config: SceneConfig) -> None:
         super().__init__()
+        self.shown = 1 + len(config.hand_points) + config.points
         for view in config.views:
             if len(view.axes) != 9 or len(view.position) != 3:
                 raise InputError(f"a view has {len(view.axes)} axis numbers but needs nine, and three of position")
@@ -69,6 +77,7 @@ class SceneViews(nn.Module):
             "rest": torch.tensor(config.rest).reshape(3, 3),
             "axes": torch.tensor([view.axes for view in config.views]).reshape(-1, 3, 3),
             "places": torch.tensor([view.position for view in config.views]).reshape(-1, 3),
+            "on_hand": torch.tensor([(0.0, 0.0, 0.0), *config.hand_points]),
         }
         for name, value in constants.items():
             self.register_buffer(name, value, persistent=False)
@@ -78,18 +87,20 @@ class SceneViews(nn.Module):
         return _product(rotation(torch.pi * proprio[:, 3:6].float()), self.rest)
 
     def forward(self, proprio: Tensor, state: Tensor, hand: Tensor) -> list[Tensor]:
-        """``(B, P)``, ``(B, S)`` and the hand's axes to ``(B, 2 (1 + points))`` of each view: the hand, each point.
+        """``(B, P)``, ``(B, S)`` and the hand's axes to ``(B, 2 shown)`` of each view: points of the hand, then others.
 
         x and y from -1 to 1 from edge to edge; points that are not seen are far outside.
         """
-        points = torch.cat([proprio[:, :3], state[:, : 3 * self.config.points]], dim=1).float()
-        world = self.low + (points.reshape(len(points), -1, 3) + 1) * self.span  # (B, K, 3) m
+        points = state[:, : 3 * self.config.points].float().reshape(len(state), -1, 3)
+        turned = _product(self.on_hand, hand.mT)  # (B, points of the hand, 3) m
+        world = torch.cat([self._metres(proprio[:, None, :3].float()) + turned, self._metres(points)], dim=1)
         return [self._seen(index, world, hand) for index in range(len(self.config.views))]
 
     def rays(self, index: int, proprio: Tensor, hand: Tensor, grid: tuple[int, int]) -> Tensor:
-        """Where each cell of the mounted view ``index`` looks from and to: ``(B, 6, U, V)``.
+        """Where each cell of the mounted view ``index`` looks from and to: ``(B, 6 + 2 planes, U, V)``.
 
-        The camera's place, normalised as the hand's, and the unit vector of the cell's ray in the world.
+        The camera's place, normalised as the hand's, the unit vector of the cell's ray in the world, and x and y,
+        normalised, where it meets each plane; a ray that never does ends far away.
         """
         focal = self.config.views[index].focal
         axes = _product(hand, self.axes[index])
@@ -98,7 +109,18 @@ class SceneViews(nn.Module):
         ahead = torch.stack([x / focal, -y / focal, -torch.ones_like(x)]).flatten(1)  # (3, U V) in the camera's axes
         ahead = _product(axes, ahead / ahead.norm(dim=0)).reshape(-1, 3, *grid)  # (B, 3, U, V)
         origin = (proprio[:, :3].float() + offset)[..., None, None].expand(-1, -1, *grid)
-        return torch.cat([origin, ahead], dim=1)
+        return torch.cat([origin, ahead, *self._meetings(origin, ahead)], dim=1)
+
+    def _meetings(self, origin: Tensor, ahead: Tensor) -> Iterator[Tensor]:
+        """``(B, 2, U, V)`` for each plane."""
+        (low, span), shape = (self.low, self.span), (1, 2, 1, 1)
+        for height in self.config.planes:
+            above = low[2] + (origin[:, 2:] + 1) * span[2] - height  # (B, 1, U, V) m
+            length = (above.clamp_min(0) / (-ahead[:, 2:]).clamp_min(1e-3)).clamp_max(_LONGEST)
+            yield (origin[:, :2] + length * ahead[:, :2] / span[:2].reshape(shape)).clamp(-2, 2)
+
+    def _metres(self, points: Tensor) -> Tensor:
+        return self.low + (points + 1) * self.span
 
     def _seen(self, index: int, world: Tensor, hand: Tensor) -> Tensor:
         view, axes, place = self.config.views[index], self.axes[index][None], self.places[index, :, None][None]
@@ -135,17 +157,18 @@ class SceneMaps(nn.Module):
     as the table under the arm. All of them are summed.
     """
 
-    def __init__(self, config: SceneConfig, channels: int, grid: tuple[int, int], octaves: int = 4) -> None:
+    def __init__(self, config: SceneConfig, channels: int, grid: tuple[int, int], octaves: int = 5) -> None:
         super().__init__()
         self.mounted = [index for index, view in enumerate(config.views) if view.mounted]
         self.channels = channels
         self.grid, self.octaves = grid, octaves
         self.views = SceneViews(config)
         self.cells = nn.Parameter(torch.zeros(channels, *grid))
-        self.maps = nn.ModuleList(PointMaps(1 + config.points, channels, grid) for _ in config.views)
+        self.maps = nn.ModuleList(PointMaps(self.views.shown, channels, grid) for _ in config.views)
+        rays = (6 + 2 * len(config.planes)) * (1 + 2 * octaves)
         self.rays = nn.ModuleList(
             nn.Sequential(
-                nn.Conv2d(6 * (1 + 2 * octaves), 2 * channels, 1),
+                nn.Conv2d(rays, 2 * channels, 1),
                 nn.SiLU(),
                 nn.Conv2d(2 * channels, 2 * channels, 1),
                 nn.SiLU(),
@@ -160,7 +183,7 @@ class SceneMaps(nn.Module):
         seen = self.views(proprio, state, hand)
         drawn = self.cells + sum(net(points) for net, points in zip(self.maps, seen, strict=True))
         for net, index in zip(self.rays, self.mounted, strict=True):
-            rays = self.views.rays(index, proprio, hand, self.grid).movedim(1, -1)  # (B, U, V, 6)
+            rays = self.views.rays(index, proprio, hand, self.grid).movedim(1, -1)  # (B, U, V, R)
             drawn = drawn + net(fourier(rays, self.octaves).movedim(-1, 1))
         return drawn
 

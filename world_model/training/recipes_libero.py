@@ -30,6 +30,8 @@ _GOAL_STATE = SceneEncoding(
     low=_TABLE_LOW,
     high=_TABLE_HIGH,
 )
+_HAND = ((0.0, 0.0, -0.1), (0.0, 0.0, -0.25), (0.1, 0.0, -0.1), (0.0, 0.1, -0.1))
+"""m, in the hand's axes, which point along the fingers: its wrist, its forearm, its sides."""
 _FLOOR_LOW, _FLOOR_HIGH = (-0.9, -0.8, -0.1), (0.5, 0.8, 0.9)
 """The same of the suite that plays on the floor."""
 _ANYHOW = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.06), (0.06, 0.0, 0.0))
@@ -67,7 +69,7 @@ _HAND_VIEW = ViewConfig(
 )
 
 
-def _libero(state: SceneEncoding, front: ViewConfig) -> Recipe:
+def _libero(state: SceneEncoding, front: ViewConfig, planes: tuple[float, ...]) -> Recipe:
     """128 x 128 from both cameras, folded into channels; the state is read through points of the reader's choice."""
     model = {
         "kind": "key_points",
@@ -80,8 +82,16 @@ def _libero(state: SceneEncoding, front: ViewConfig) -> Recipe:
             "soft_points": 32,
             "products": False,
         },
-        "scene": {"points": state.points, "low": state.low, "high": state.high, "views": (front, _HAND_VIEW)},
+        "scene": {
+            "points": state.points,
+            "low": state.low,
+            "high": state.high,
+            "views": (front, _HAND_VIEW),
+            "hand_points": _HAND,
+            "planes": planes,
+        },
         "noise": {"pure": 0.8},
+        "anchors": 2,
         "unet": {"width": 96, "deep_width": 160, "deep_blocks": 2},
     }
     train = TrainConfig(
@@ -97,6 +107,6 @@ def _libero(state: SceneEncoding, front: ViewConfig) -> Recipe:
 
 
 LIBERO_RECIPES: dict[str, Recipe] = {
-    "libero-goal-nano": _libero(_GOAL_STATE, _TABLE_VIEW),
-    "libero-object-nano": _libero(_OBJECT_STATE, _FLOOR_VIEW),
+    "libero-goal-nano": _libero(_GOAL_STATE, _TABLE_VIEW, (0.9, 1.0)),
+    "libero-object-nano": _libero(_OBJECT_STATE, _FLOOR_VIEW, (0.0, 0.1)),
 }

@@ -89,3 +89,23 @@ def test_autocast_does_not_round_places() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         for got, wanted in zip(places(), exact, strict=True):
             torch.testing.assert_close(got, wanted, rtol=0, atol=0)
+
+
+def test_rays_are_told_where_they_meet_a_plane() -> None:
+    """A metre above the floor, looking straight down with focal 1: the outer cells of four see 0.75 m to the side."""
+    view = ViewConfig(1.0, (0.0, 0.0, 0.0), _EYE, mounted=True)
+    scene = SceneViews(SceneConfig(1, (-1.0,) * 3, (1.0,) * 3, rest=_EYE, views=(view,), planes=(-0.5, 0.9)))
+    proprio = torch.tensor([[0.1, 0.0, 0.5, 0.0, 0.0, 0.0, 1.0]])
+    rays = scene.rays(0, proprio, scene.hand(proprio), (4, 4))
+    assert rays.shape == (1, 10, 4, 4)
+    torch.testing.assert_close(rays[0, 6:8, 0, 3], torch.tensor([0.1 + 0.75, 0.75]))
+    torch.testing.assert_close(rays[0, 8:, 0, 3], torch.tensor([0.1, 0.0]))  # that plane lies above the camera
+
+
+def test_points_of_the_hand_turn_with_it() -> None:
+    view = ViewConfig(1.0, (0.0, 0.0, 1.0), _EYE)
+    config = SceneConfig(1, (-1.0,) * 3, (1.0,) * 3, rest=_EYE, views=(view,), hand_points=((0.2, 0.0, 0.0),))
+    scene = SceneViews(config)
+    proprio = torch.tensor([[0.1, 0.0, 0.0, 0.0, 0.0, 0.5, 1.0]])  # a quarter turn about z
+    (seen,) = scene(proprio, torch.zeros(1, 3), scene.hand(proprio))
+    torch.testing.assert_close(seen[0], torch.tensor([0.1, 0.0, 0.1, -0.2, 0.0, 0.0]), atol=1e-6, rtol=0)
