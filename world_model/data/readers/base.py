@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, overload
+from typing import ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +63,8 @@ class Reader(ABC, Sequence[Episode]):
 
     layout: ClassVar[str]
     summary: ClassVar[str]
-    scaled: ClassVar[bool] = False
-    """Whether the contract's normaliser is a published one, which data do not change."""
+    scaled: ClassVar[Literal["nothing", "actions", "all"]] = "nothing"
+    """Of which numbers the contract's normaliser is a published one, which data do not change."""
 
     def __init__(self, path: Path, view: View) -> None:
         self.path, self.view = path, view

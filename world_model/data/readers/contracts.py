@@ -48,10 +48,12 @@ def fitted_contract(reader: Reader, measured: Measured, scale_on: Measured | Non
     contract = reader.contract
     actions = _widened(reader, contract.actions, measured.actions, "action")
     proprio = _widened(reader, contract.proprio, measured.proprio, "proprio")
-    if reader.scaled:
+    if reader.scaled == "all":
         return replace(contract, actions=actions, proprio=proprio)
     on = scale_on or measured
-    normalizer = Normalizer("quantiles", *_quantiles(actions, on.actions), *_quantiles(proprio, on.proprio))
+    published = contract.normalizer.action_low, contract.normalizer.action_high
+    scales = published if reader.scaled == "actions" else _quantiles(actions, on.actions)
+    normalizer = Normalizer("quantiles", *scales, *_quantiles(proprio, on.proprio))
     return replace(contract, actions=actions, proprio=proprio, normalizer=normalizer)
 
 

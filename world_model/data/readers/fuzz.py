@@ -10,13 +10,14 @@ import json
 import os
 import resource
 import select
+import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ SECONDS = 10.0
 MEMORY = 2 * 1024**3
 """Bytes of data that a process may have."""
 LONGEST = 1000  # characters of a clear sentence
+SERVED = 200  # seeds that a process serves for
 
 
 @dataclass(frozen=True)
@@ -102,57 +104,148 @@ def fuzz(
 ) -> Iterator[Outcome]:
     """Damage and read a sample by each seed; outcomes come as they are done.
 
-    The processes are forked from this one, which must not have busy threads.
+    The processes are forked from this one, which must not have busy threads. One serves for many seeds, unless it
+    crashes or hangs.
+
+    Raises:
+        SimforcingError: the sample cannot be read while it is whole.
     """
-    whole = _inside(lambda: digest(sample.folder, sample.layout), seconds=60 * seconds, memory=memory)
-    if whole["kind"] != "done":
-        raise SimforcingError(f"sample {sample.name} cannot be read while it is whole ({whole['text']}); mend it first")
-    running: dict[int, _Child] = {}
     waiting = iter(seeds)
-    while True:
-        while len(running) < workers and (seed := next(waiting, None)) is not None:
-            child = _Child(sample, seed, str(whole["text"]), seconds, memory)
-            running[child.pipe] = child
-        if not running:
-            return
-        due = min(child.deadline for child in running.values()) - time.monotonic()
-        ready, _, _ = select.select(list(running), [], [], max(0.0, due))
-        for pipe in ready:
-            yield running.pop(pipe).outcome()
-        for pipe, child in list(running.items()):
-            if time.monotonic() > child.deadline and not child.goes_on():
-                os.kill(child.process, signal.SIGKILL)
-                yield running.pop(pipe).outcome(hung=True)
+    pool: list[_Worker] = []
+    try:
+        while True:
+            for worker in [w for w in pool if w.seed is None]:
+                if worker.served >= SERVED or (seed := next(waiting, None)) is None:
+                    worker.stop()
+                    pool.remove(worker)
+                else:
+                    worker.give(seed)
+            while len(pool) < workers and (seed := next(waiting, None)) is not None:
+                pool.append(_Worker(sample, seconds, memory))
+                pool[-1].give(seed)
+            if not pool:
+                return
+            due = min(worker.deadline for worker in pool) - time.monotonic()
+            ready, _, _ = select.select([worker.answers for worker in pool], [], [], max(0.0, due))
+            for worker in list(pool):
+                hung = worker.answers not in ready and time.monotonic() > worker.deadline and not worker.goes_on()
+                if worker.answers in ready or hung:
+                    outcome = worker.outcome(hung)
+                    if outcome.kind in ("crash", "hang"):
+                        pool.remove(worker)
+                    yield outcome
+    finally:
+        for worker in pool:
+            worker.stop()
 
 
-class _Child:
-    """One process that reads one damaged copy."""
+class _Worker:
+    """A process that reads one damaged copy after another; seeds go in and answers come out by pipes."""
 
-    def __init__(self, sample: Sample, seed: int, whole: str, seconds: float, memory: int) -> None:
-        self.sample, self.seed = sample, seed
+    def __init__(self, sample: Sample, seconds: float, memory: int) -> None:
+        self.sample, self.seconds = sample, seconds
+        self.served, self.deadline = 0, 0.0
+        self.seed: int | None = None
         self.work = tempfile.TemporaryDirectory(prefix=".fuzz-", dir=sample.folder.parent)
-        self.file, self.mutation, folder = attack(sample, seed, Path(self.work.name))
-        self.seconds, self.deadline = seconds, time.monotonic() + seconds
-        self.process, self.pipe = _fork(lambda: _read(folder, sample.layout, whole), memory)
+        seeds, self.seeds = os.pipe()
+        self.answers, answers = os.pipe()
+        self.process = os.fork()
+        if not self.process:
+            os.close(self.seeds)
+            os.close(self.answers)
+            _serve(sample, Path(self.work.name), seeds, answers, memory)
+        os.close(seeds)
+        os.close(answers)
+        if not self._answer(10 * seconds):
+            self.stop()
+            raise SimforcingError(f"sample {sample.name} cannot be read while it is whole; mend it first")
+
+    def give(self, seed: int) -> None:
+        """Let the process work on a seed."""
+        self.seed, self.served = seed, self.served + 1
+        self.started = _clock(self.process)[0]
+        self.deadline = time.monotonic() + self.seconds
+        os.write(self.seeds, seed.to_bytes(8, "little"))
 
     def goes_on(self) -> bool:
         """Whether a process past its deadline has only waited for a busy machine; its deadline is moved if so."""
         used, running = _clock(self.process)
-        if not running or used > self.seconds:
+        left = self.seconds - (used - self.started)
+        if not running or left <= 0:
             return False
-        self.deadline = time.monotonic() + self.seconds - used
+        self.deadline = time.monotonic() + left
         return True
 
-    def outcome(self, hung: bool = False) -> Outcome:
-        """Collect what the process has told."""
-        told = _told(self.process, self.pipe)
+    def outcome(self, hung: bool) -> Outcome:
+        """What came of the seed. After a crash or a hang the process is gone."""
+        assert self.seed is not None
+        seed, self.seed = self.seed, None
+        told = {} if hung else self._answer(self.seconds)
+        if told:
+            return Outcome(self.sample.name, seed, **told)
+        file, mutation, _ = attack(self.sample, seed, Path(self.work.name) / "again")
+        status = self.stop()
+        kind: Kind = "hang" if hung else "crash"
+        how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {os.WEXITSTATUS(status)}"
+        text = f"no answer after {self.seconds:g} s" if hung else f"the process ended by {how}"
+        return Outcome(self.sample.name, seed, file, mutation, kind, text, self.seconds if hung else 0.0, 0.0)
+
+    def stop(self) -> int:
+        """End the process, and give the status that it ended with."""
+        ended, status = os.waitpid(self.process, os.WNOHANG)
+        if not ended:
+            os.kill(self.process, signal.SIGKILL)
+            _, status = os.waitpid(self.process, 0)
+        os.close(self.seeds)
+        os.close(self.answers)
         self.work.cleanup()
-        kind: Kind = "hang" if hung else told["kind"]
-        text = str(told["text"]).replace(f"{self.work.name}/", "")
-        used = self.seconds if hung else float(told["seconds"])
-        return Outcome(
-            self.sample.name, self.seed, self.file, self.mutation, kind, text, used, float(told["memory_mb"])
-        )
+        return status
+
+    def _answer(self, seconds: float) -> dict[str, Any]:
+        """The next line that the process writes; empty if it ends, or waits longer than that."""
+        text = b""
+        while not text.endswith(b"\n"):
+            if not select.select([self.answers], [], [], seconds)[0] or not (part := os.read(self.answers, 65536)):
+                return {}
+            text += part
+        return dict(json.loads(text))
+
+
+def _serve(sample: Sample, work: Path, seeds: int, answers: int, memory: int) -> NoReturn:
+    """What the process does: tell that the whole sample can be read, then work on seeds until there are no more."""
+    status = 1
+    try:
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 1)
+        os.dup2(silence, 2)  # decoders complain there
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        whole = digest(sample.folder, sample.layout)
+        os.write(answers, b'{"whole": true}\n')
+        while number := os.read(seeds, 8):
+            told = _served(sample, int.from_bytes(number, "little"), work, whole)
+            os.write(answers, f"{json.dumps(told)}\n".encode())
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _served(sample: Sample, seed: int, work: Path, whole: str) -> dict[str, Any]:
+    place = work / str(seed)
+    file, mutation, folder = attack(sample, seed, place)
+    start = time.process_time()
+    kind, text = _read(folder, sample.layout, whole)
+    used = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    shutil.rmtree(place)
+    return {
+        "file": file,
+        "mutation": mutation,
+        "kind": kind,
+        "text": text.replace(f"{place}/", "")[:3000],
+        "seconds": round(used, 3),
+        "memory_mb": round(peak, 1),
+    }
 
 
 def _read(folder: Path, layout: str, whole: str) -> tuple[Kind, str]:
@@ -165,50 +258,6 @@ def _read(folder: Path, layout: str, whole: str) -> tuple[Kind, str]:
     except BaseException as error:
         return "unclear", f"{type(error).__name__}: {error}"
     return ("same" if found == whole else "other"), ""
-
-
-def _inside(work: Callable[[], str], seconds: float, memory: int) -> dict[str, Any]:
-    """The text of ``work`` from a process of its own."""
-    process, pipe = _fork(lambda: ("done", work()), memory)
-    select.select([pipe], [], [], seconds)
-    return _told(process, pipe)
-
-
-def _fork(work: Callable[[], tuple[str, str]], memory: int) -> tuple[int, int]:
-    """Start a process that tells ``work``'s answer through a pipe; gives its number and the pipe."""
-    out, into = os.pipe()
-    process = os.fork()
-    if process:
-        os.close(into)
-        return process, out
-    status = 1
-    try:
-        os.close(out)
-        silence = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(silence, 1)
-        os.dup2(silence, 2)  # decoders complain there
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        kind, text = work()
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        used, peak = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-        told = {"kind": kind, "text": text[:3000], "seconds": round(used, 3), "memory_mb": round(peak, 1)}
-        os.write(into, json.dumps(told).encode())
-        status = 0
-    finally:
-        os._exit(status)
-
-
-def _told(process: int, pipe: int) -> dict[str, Any]:
-    parts = []
-    while part := os.read(pipe, 65536):
-        parts.append(part)
-    os.close(pipe)
-    _, status = os.waitpid(process, 0)
-    if not parts:
-        how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {os.WEXITSTATUS(status)}"
-        return {"kind": "crash", "text": f"the process ended by {how}", "seconds": 0.0, "memory_mb": 0.0}
-    return dict(json.loads(b"".join(parts)))
 
 
 def _clock(process: int) -> tuple[float, bool]:

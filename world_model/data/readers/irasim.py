@@ -30,7 +30,7 @@ SCALE = 20.0
 """What IRASim multiplies actions with."""
 PUBLISHED_HZ = 4.0
 """IRASim's videos, whatever the robot's rate was."""
-FARTHEST = 10.0  # m
+FARTHEST = 2.0  # m
 OPENS_AT_1: GripperPolarity = "plus_opens"
 """Of Bridge, whose annotations look like RT-1's."""
 POSE = (
@@ -72,7 +72,7 @@ class IrasimReader(Reader):
 
     layout = "irasim"
     summary = "IRASim (RT-1, Bridge, Language-Table) and Ctrl-World (DROID): annotation/SPLIT/*.json, videos, latents"
-    scaled = True
+    scaled = "actions"
 
     @classmethod
     def matches(cls, path: Path) -> bool:

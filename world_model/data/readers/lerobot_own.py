@@ -19,7 +19,7 @@ class LeRobotReader(Reader):
 
     layout = "lerobot"
     summary = "LeRobot v3.0 with meta/contract.json, as simforcing collect writes it"
-    scaled = True
+    scaled = "all"
 
     @classmethod
     def matches(cls, path: Path) -> bool:

@@ -26,7 +26,7 @@ class PushtZarrReader(Reader):
 
     layout = "zarr"
     summary = "Diffusion Policy's Push-T: a .zarr folder with data/img, data/state, data/action"
-    scaled = True
+    scaled = "all"
 
     @classmethod
     def matches(cls, path: Path) -> bool:

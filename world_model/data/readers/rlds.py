@@ -49,8 +49,8 @@ BRIDGE = Robot(
         Dimension("gripper", "share", 0.0, 1.0),
     ),
     (
-        *dimensions(AXES, "m", 10.0),
-        *dimensions(TURNS, "rad", 2 * HALF_TURN),
+        *dimensions(AXES, "m", 2.0),
+        *dimensions(TURNS, "rad", HALF_TURN),
         Dimension("gripper", "share", -0.1, 1.1),
     ),
     "plus_opens",

@@ -24,7 +24,7 @@ ACTIONS = (
     Dimension("gripper", "sign", -1.0, 1.0),
 )
 HAND = (
-    *dimensions([f"hand_{axis}" for axis in AXES], "m", 5.0),
+    *dimensions([f"hand_{axis}" for axis in AXES], "m", 2.0),
     *dimensions([f"turn_r{axis}" for axis in AXES], "rad", 2 * np.pi),
 )
 FINGERS = dimensions(("finger_0", "finger_1"), "m", 0.1)
@@ -36,7 +36,7 @@ class RobomimicReader(Reader):
 
     layout = "robomimic"
     summary = "robosuite, robomimic and LIBERO: HDF5 with data/demo_0, data/demo_1, ..."
-    scaled = True
+    scaled = "actions"
 
     @classmethod
     def matches(cls, path: Path) -> bool:
