@@ -4,7 +4,6 @@ from world_model.simforcing.condition import ConditionConfig, SimCondition, corr
 from world_model.simforcing.motion import Estimates, PairLossConfig, latent_motion, level_weight, pair_loss
 from world_model.simforcing.pairs import PairClip, PairWindows
 from world_model.simforcing.steer import Steered
-from world_model.simforcing.student import SimForcing, SimForcingConfig
 
 __all__ = [
     "ConditionConfig",
@@ -13,8 +12,6 @@ __all__ = [
     "PairLossConfig",
     "PairWindows",
     "SimCondition",
-    "SimForcing",
-    "SimForcingConfig",
     "Steered",
     "corrupt",
     "draw_gate",

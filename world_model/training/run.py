@@ -18,16 +18,16 @@ from world_model.checkpoint import load_state, open_folder, read_json
 from world_model.codecs import load_codec, save_codec
 from world_model.codecs.making import check_codec, make_codec
 from world_model.contract import first_difference
-from world_model.data.lerobot.reader import read_dataset
 from world_model.diffusion import SAMPLERS
 from world_model.errors import DataError
 from world_model.models import MODELS
+from world_model.models.sim_student import SimForcing
 from world_model.pretrained import LearnedSimulator
 from world_model.registry import build, build_config
 from world_model.runtime import resolve_device
 from world_model.training.recipes import recipe
+from world_model.training.sources import open_source
 from world_model.training.trainer import Trainer
-from world_model.training.windows import Windows
 
 
 def start_run(
@@ -55,28 +55,27 @@ def start_run(
     check_codec(plan.codec, f"codec of recipe {name!r}")
     sampler = build(SAMPLERS, plan.sampler, f"recipe {name!r}")
     net = None if codec is None else load_codec(codec)
-    data, other = read_dataset(dataset), read_dataset(held_out)
+    data, other = open_source(dataset, plan.side, plan.episodes), open_source(held_out, plan.side)
     first = None if initial is None else LearnedSimulator.from_pretrained(initial, contract=data.contract)
     data.contract.require_same(other.contract, str(dataset), str(held_out))
     out.mkdir(parents=True, exist_ok=True)
     lock = _lock(out)
     settings = {
         **dataclasses.asdict(plan),
-        "data": {"episodes": len(data), "frames": data.total_frames},
+        "data": data.counts(),
         "given_codec": None if codec is None else open_folder(codec).hash,
         "given_initial": None if first is None else first.hash,
     }
     new = _is_new(out, settings)
-    state, names = plan.train.state, data.state_names
-    windows = Windows([data[i] for i in range(len(data))], data.contract, plan.train.windows, state, names)
+    windows = data.windows(plan.train.windows, plan.train.state)
     length = plan.train.windows.history + plan.train.validation_frames
     check = dataclasses.replace(plan.train.windows, length=length)
-    validation = Windows([other[i] for i in range(len(other))], data.contract, check, state, other.state_names)
+    validation = other.windows(check, plan.train.state)
     if not new:
         net = load_codec(out / "codec")
     elif first is not None:
         net = first.codec
-    net = net or make_codec(plan.codec, windows.frames, f"codec of recipe {name!r}")
+    net = net or make_codec(plan.codec, data.pictures(windows), f"codec of recipe {name!r}")
     weights = tuple(float(w) for w in getattr(net, "scale", torch.ones(1)).square())
     weights = weights * (net.latent_channels // len(weights)) if len(weights) > 1 else ()
     values = {**plan.train.model, "channel_weights": weights}
@@ -86,6 +85,8 @@ def start_run(
         model = MODELS[kind][1](model_config)
     if first is not None:
         load_state(model, first.model.state_dict(), Path(str(initial)))
+        if isinstance(model, SimForcing):
+            model.freeze_teacher()
     if new and _is_main():  # now that nothing was refused
         save_codec(net, out / "codec")
         replace_text(out / "config.json", json.dumps(settings, indent=2))

@@ -14,7 +14,8 @@ from world_model.diffusion.samplers import EulerConfig, EulerSampler
 from world_model.errors import InputError
 from world_model.interface import Clip
 from world_model.models.irasim import IrasimConfig
-from world_model.simforcing import ConditionConfig, PairClip, PairLossConfig, SimForcing, SimForcingConfig, Steered
+from world_model.models.sim_student import SimForcing, SimForcingConfig
+from world_model.simforcing import ConditionConfig, PairClip, PairLossConfig, Steered
 
 VIDEO = IrasimConfig(
     action_dim=2,

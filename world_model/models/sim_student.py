@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from world_model.diffusion.flow import add_noise, draw_noise, shift_levels
+from world_model.diffusion.samplers import EulerConfig, EulerSampler
 from world_model.errors import InputError
 from world_model.interface import Clip, Denoised, History
 from world_model.models.irasim import Irasim, IrasimConfig
@@ -62,8 +63,8 @@ class SimForcing(nn.Module):
     def __init__(self, config: SimForcingConfig) -> None:
         super().__init__()
         self.config = config
-        self.video = Irasim(config.video)
-        v = config.video
+        v = replace(config.video, channel_weights=config.channel_weights) if config.channel_weights else config.video
+        self.video = Irasim(v)
         self.told = SimCondition(config.condition, v.depth, v.latent_channels, v.patch, v.dim)
         self.chunk = self.video.chunk
         self._teacher: tuple[Irasim, ...] = ()  # a tuple hides it from parameters, optimiser and checkpoints
@@ -137,8 +138,6 @@ class SimForcing(nn.Module):
         own = torch.rand(len(clip), generator=generator, device=generator.device) < self.config.own
         if not own.any():
             return true
-        from world_model.diffusion.samplers import EulerConfig, EulerSampler
-
         known = self.config.video.history
         rows = own.nonzero()[:, 0].to(true.device)
         side = clip.sim.map(lambda t: t[rows])

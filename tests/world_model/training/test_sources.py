@@ -1,0 +1,107 @@
+"""Windows from data sets and from pairs, and a student trained in two stages from the latter."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.world_model.tiny import tiny_contract
+from tests.world_model.training.moving_square import STATE, episodes
+from world_model.data.episode import Episode
+from world_model.data.lerobot.layout import DatasetSpec
+from world_model.data.lerobot.shard import ShardWriter
+from world_model.data.lerobot.writer import DatasetWriter
+from world_model.data.pairs import Seeded, write_pairs
+from world_model.errors import InputError
+from world_model.models.sim_student import SimForcing
+from world_model.pretrained import LearnedSimulator
+from world_model.simforcing import PairClip, PairWindows
+from world_model.training.run import start_run
+from world_model.training.sources import open_source
+from world_model.training.windows import WindowConfig
+
+SPEC = DatasetSpec(tiny_contract(), state_names=("x", "y", "angle"))
+SMALL = (
+    "train.batch=2",
+    "train.windows.length=4",
+    "train.validation_frames=3",
+    "train.validation_clips=2",
+    'train.model.video={"action_dim": 2, "proprio_dim": 2, "latent_channels": 8, "grid": [4, 4], "depth": 2, "dim": 16,'
+    ' "heads": 2, "frames": 4, "objective": "flow", "known_clean": true}',
+    'codec={"kind": "pca", "patch": 4, "channels": 8}',
+    "episodes=2",
+)
+
+
+def record(folder: Path, shade: int, some: list[Episode]) -> Path:
+    (folder / ".shard").mkdir(parents=True)
+    with ShardWriter(folder / ".shard", SPEC, 0, 0) as shard:
+        for episode in some:
+            shard.add(replace(episode, frames=episode.frames // 255 * shade, start="seed-0"))
+    writer = DatasetWriter(folder, SPEC)
+    writer.commit(folder / ".shard")
+    writer.write_stats()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four pairs: white squares in the simulator, grey ones in reality."""
+    folder = tmp_path_factory.mktemp("pairs")
+    for side, shade in (("sim", 255), ("real", 128)):
+        record(folder / side, shade, episodes(4, 8))
+    write_pairs(folder, "tiny", "real", [Seeded(0, {})] * 4)
+    return folder
+
+
+def test_sides_give_the_same_moments_in_their_own_looks(pairs: Path) -> None:
+    config = WindowConfig(length=4, history=1)
+    source = open_source(pairs, "pairs", 3)
+    assert source.counts() == {"episodes": 3, "frames": 24}
+    windows = source.windows(config, STATE)
+    assert isinstance(windows, PairWindows)
+    clip = windows.clip(torch.tensor([0, 3]), None)
+    assert isinstance(clip, PairClip)
+    assert torch.equal(clip.real.actions, clip.sim.actions)
+    assert windows.frames.max() == 128
+    assert windows.sim.frames.max() == 255
+    both = source.pictures(windows)
+    assert {128, 255} <= set(both.unique().tolist())
+    for side, shade in (("sim", 255), ("real", 128)):
+        assert open_source(pairs, side).windows(config, STATE).frames.max() == shade
+
+
+def test_a_folder_of_another_kind_is_refused(pairs: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds pairs but the recipe is for one data set"):
+        open_source(pairs, "")
+    with pytest.raises(InputError, match="holds no pairs but the recipe is for the side 'sim'"):
+        open_source(record(tmp_path / "plain", 255, episodes(1, 8)), "sim")
+
+
+def test_two_stages(pairs: Path, tmp_path: Path) -> None:
+    """Stage 2 begins with stage 1's weights, keeps them as its teacher, and opens the condition."""
+    places = {"dataset": pairs, "held_out": pairs}
+    first = start_run("pusht-simforcing-stage1", SMALL, out=tmp_path / "one", **places)
+    assert len(first.windows.lengths) == 2
+    first.run(stop_at=2)
+    first.close()
+    stage1 = LearnedSimulator.from_pretrained(tmp_path / "one/checkpoint")
+
+    second = start_run("pusht-simforcing", SMALL, out=tmp_path / "two", initial=tmp_path / "one/checkpoint", **places)
+    student = second.plain
+    assert isinstance(student, SimForcing)
+    before = stage1.model.video.state_dict()
+    second.run(stop_at=2)
+    second.close()
+    assert all(torch.equal(value, before[name]) for name, value in student._teacher[0].state_dict().items())
+    assert any(not torch.equal(value, before[name]) for name, value in student.video.state_dict().items())
+    assert max(float(layer.weight.detach().abs().max()) for layer in student.told.into.values()) > 0
+    logged = [json.loads(line) for line in (tmp_path / "two/log.jsonl").read_text().splitlines()]
+    assert any(record["kind"] == "validation" and np.isfinite(record["psnr_1"]) for record in logged)
+    reopened = LearnedSimulator.from_pretrained(tmp_path / "two/checkpoint")
+    assert isinstance(reopened.model, SimForcing)

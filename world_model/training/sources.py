@@ -1,0 +1,81 @@
+"""Where a run's windows come from: a data set, one side of recorded pairs, or both sides together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from world_model.contract import Contract
+from world_model.data.episode import Episode
+from world_model.data.lerobot.reader import LeRobotDataset, read_dataset
+from world_model.data.pairs import MANIFEST, read_pairs
+from world_model.errors import InputError
+from world_model.simforcing.pairs import PairWindows
+from world_model.training.state_encoding import Encoding
+from world_model.training.windows import WindowConfig, Windows
+
+
+@dataclass(frozen=True)
+class Source:
+    """Data sets of which the first ``episodes`` are used (0 for all), and which of them windows are cut from."""
+
+    sides: tuple[LeRobotDataset, ...]
+    """The one data set, or the real and the simulated one."""
+    side: str
+    episodes: int
+
+    @property
+    def contract(self) -> Contract:
+        return self.sides[0].contract
+
+    def counts(self) -> dict[str, int]:
+        """Episodes and frames of the windows, which a resumed run must find again."""
+        lengths = self._chosen().lengths[: self.episodes or None]
+        return {"episodes": len(lengths), "frames": int(sum(lengths))}
+
+    def windows(self, config: WindowConfig, state: Encoding) -> Windows:
+        """Windows of the side, or of both."""
+        if self.side != "pairs":
+            return self._cut(self._chosen(), config, state)
+        real, sim = (self._cut(data, config, state) for data in self.sides)
+        return PairWindows(real, sim)
+
+    def pictures(self, windows: Windows, most: int = 4000) -> Tensor:
+        """Frames ``(N, H, W, 3)`` that a codec is fitted to: of both looks where there are two, whatever the side."""
+        if len(self.sides) == 1:
+            return windows.frames
+        sets = [_episodes(data, self.episodes if data is self.sides[0] else 0) for data in self.sides]
+        every = [torch.from_numpy(e.frames) for episodes in sets for e in episodes]
+        each = max(1, most // len(every))
+        return torch.cat([frames[:: max(1, len(frames) // each)] for frames in every])
+
+    def _chosen(self) -> LeRobotDataset:
+        return self.sides[1] if self.side == "sim" else self.sides[0]
+
+    def _cut(self, data: LeRobotDataset, config: WindowConfig, state: Encoding) -> Windows:
+        return Windows(_episodes(data, self.episodes), data.contract, config, state, data.state_names)
+
+
+def open_source(path: Path, side: str, episodes: int = 0) -> Source:
+    """Open a data set or a folder of pairs.
+
+    Raises:
+        DataError: it cannot be read.
+        InputError: the recipe's side does not fit the folder.
+    """
+    paired = (path / MANIFEST).is_file()
+    if paired != bool(side):
+        has, wants = ("pairs", "one data set") if paired else ("no pairs", f"the side {side!r} of pairs")
+        raise InputError(f"{path} holds {has} but the recipe is for {wants}; choose another recipe, or set side")
+    if not paired:
+        return Source((read_dataset(path),), side, episodes)
+    pairs = read_pairs(path)
+    return Source((pairs.real, pairs.sim), side, episodes)
+
+
+def _episodes(data: LeRobotDataset, most: int) -> Sequence[Episode]:
+    return [data[i] for i in range(min(len(data), most or len(data)))]
