@@ -23,6 +23,7 @@ from world_model.noise import frame_noise
 from world_model.rollout_state import RolloutState
 from world_model.rules import Choice, Whole, array_of, follow
 from world_model.runtime import Runtime
+from world_model.simforcing.steer import Steered
 
 HISTORY = Whole(1, 256)
 Carry = Literal["frames", "latents"]
@@ -150,8 +151,13 @@ class Rollout:
         return read.float()
 
     @torch.inference_mode()
-    def advance(self, state: RolloutState, actions: NDArray[Any]) -> tuple[RolloutState, Generated]:
+    def advance(
+        self, state: RolloutState, actions: NDArray[Any], sim: Tensor | None = None, guidance: float = 1.0
+    ) -> tuple[RolloutState, Generated]:
         """Generate one frame for each of ``actions`` ``(B, n, a, A)`` in units.
+
+        ``sim`` ``(B, h + n, C, U, V)`` are the simulator's latents of the h frames of history and of the new ones, for
+        a model that can be told of them; ``guidance`` is their weight, see `Steered`.
 
         Raises:
             InputError: actions that the contract refuses, or not one row of them for each episode.
@@ -162,18 +168,28 @@ class Rollout:
                 f"actions have shape {checked.shape} but the state holds {len(state)} episodes and a frame takes "
                 f"{self.contract.actions_per_frame} actions; reshape to (B, n, a, A)"
             )
-        normal = self._tensor(self.contract.normalize_actions(checked))
+        normal, known = self._tensor(self.contract.normalize_actions(checked)), state.history.latents.shape[1]
+        if sim is not None and sim.shape[:2] != (len(checked), known + checked.shape[1]):
+            raise InputError(
+                f"the simulator's latents are of {tuple(sim.shape[:2])} episodes and frames but must be of "
+                f"{(len(checked), known + checked.shape[1])}, the {known} frames of history included"
+            )
         parts = []
         for rows in self.runtime.blocks(len(state)):
-            pieces = []
-            part = state.select(rows)
+            pieces: list[Generated] = []
+            part, done = state.select(rows), 0
             for piece in torch.split(normal[rows], self.piece, dim=1):
-                part, generated = self._generate(part, piece)
+                until = done + known + piece.shape[1]
+                model = self.model if sim is None else Steered(self.model, sim[rows, done:until], guidance)
+                part, generated = self._generate(part, piece, model)
                 pieces.append(generated)
+                done += piece.shape[1]
             parts.append((part, _join(pieces, axis=1)))
         return RolloutState.concatenate([p for p, _ in parts]), _join([g for _, g in parts], axis=0)
 
-    def _generate(self, state: RolloutState, actions: Tensor) -> tuple[RolloutState, Generated]:
+    def _generate(
+        self, state: RolloutState, actions: Tensor, model: WorldModel | Steered
+    ) -> tuple[RolloutState, Generated]:
         """One sampler call: ``actions`` ``(B, n, a, A)`` in [-1, 1]."""
         old = state.history
         indices = state.frames.numpy()[:, None] + 1 + np.arange(actions.shape[1])
@@ -182,7 +198,7 @@ class Rollout:
             return self._tensor(frame_noise(state.seeds.numpy(), indices, step, tuple(old.latents.shape[2:])))
 
         with self.runtime.autocast():
-            denoised = self.sampler.sample(self.model, old, actions, noise)
+            denoised = self.sampler.sample(model, old, actions, noise)  # type: ignore[arg-type]  # Steered has its methods
         sampled = denoised.latents.float()
         frames = to_uint8(self.codec.decode(sampled))
         latents = self.codec.encode(frames)
