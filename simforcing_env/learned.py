@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from simforcing_env.backend import Frames, Start
+from simforcing_env.sim_source import SimSource
 from teachers.registry import make_teacher
 from teachers.teacher import Teacher
 from world_model.canvas import join
@@ -22,7 +23,7 @@ from world_model.rollout import Rollout
 from world_model.rollout_state import RolloutState
 from world_model.runtime import Runtime
 
-_TASKS = "tasks"
+_TASKS, _SIM = "tasks", "sim/"
 
 
 class LearnedBackend:
@@ -33,6 +34,8 @@ class LearnedBackend:
     ) -> None:
         self.rollout, self.heads, self.starts, self.checkpoint = rollout, heads, starts, checkpoint
         self._drawn = tuple(drawn)
+        self.sim: SimSource | None = None
+        self.guidance = 1.0
         self.contract: Contract = rollout.contract
         self._state: RolloutState | None = None
         self._tasks = np.zeros(0, np.int64)  # of each slot's episode, in its suite
@@ -80,6 +83,7 @@ class LearnedBackend:
             "checkpoint": self.checkpoint,
             "history": self.rollout.history,
             "sampler_steps": self.rollout.sampler.steps,
+            **({} if self.sim is None else {"sim_source": type(self.sim).__name__}),
         }
 
     def draw_start(self, generator: np.random.Generator) -> str:
@@ -95,6 +99,8 @@ class LearnedBackend:
         proprio = np.clip(np.stack([values for _, values in pictures]), *self.contract.proprio_bounds())
         tasks = np.array([task_of(s.name) if s.task is None else s.task for s in starts], np.int64)
         begun = self.rollout.start(images, proprio, seeds)
+        if self.sim is not None:
+            self.sim.reset(rows, [start.name for start in starts], seeds)
         latents, normalized = begun.history.latents[:, -1:], begun.history.proprio[:, -1:]
         unknown = np.zeros((len(rows), 1))
         read = self.rollout.read_state(latents[:, 0], normalized[:, 0])
@@ -110,7 +116,9 @@ class LearnedBackend:
     def advance(self, rows: NDArray[np.intp], actions: NDArray[np.float32]) -> Frames:
         assert self._state is not None
         every = len(rows) == len(self._state)
-        part, new = self.rollout.advance(self._state if every else self._state.select(rows), actions)
+        sim = None if self.sim is None else self.sim.advance(rows, actions)
+        before = self._state if every else self._state.select(rows)
+        part, new = self.rollout.advance(before, actions, sim, self.guidance)
         self._state = part if every else self._state.replace(rows, part)
         tasks = self._tasks[rows]
         seen = new.frames, new.proprio, new.latents, new.normalized_proprio
@@ -121,11 +129,14 @@ class LearnedBackend:
         copies = LearnedBackend(self.rollout, self.heads, self.starts, self.checkpoint, self._drawn)
         copies._state = self._state.select([row]).repeat(count, share_noise=share_noise)
         copies._tasks = self._tasks[[row]].repeat(count)
+        copies.guidance = self.guidance
+        copies.sim = None if self.sim is None else self.sim.branch(row, count, share_noise)
         return copies
 
     def save(self) -> dict[str, NDArray[Any]]:
         assert self._state is not None
-        return {**self._state.to_arrays(), _TASKS: self._tasks.copy()}
+        sim = {} if self.sim is None else {f"{_SIM}{name}": array for name, array in self.sim.save().items()}
+        return {**self._state.to_arrays(), _TASKS: self._tasks.copy(), **sim}
 
     def load(self, arrays: Mapping[str, NDArray[Any]], count: int) -> None:
         tasks = np.asarray(arrays.get(_TASKS))
@@ -133,7 +144,9 @@ class LearnedBackend:
             raise DataError(
                 f"the state's tasks are {tasks.dtype} {tasks.shape} but must be int64 ({count},); save it again"
             )
-        others = {name: array for name, array in arrays.items() if name != _TASKS}
+        others = {name: array for name, array in arrays.items() if name != _TASKS and not name.startswith(_SIM)}
+        if self.sim is not None:
+            self.sim.load({n.removeprefix(_SIM): a for n, a in arrays.items() if n.startswith(_SIM)}, count)
         self._state, self._tasks = self.rollout.load(others, count), tasks.copy()
 
     def close(self) -> None:

@@ -13,14 +13,15 @@ from simforcing_env.chunk_env import ChunkVectorEnv
 from simforcing_env.config import MAX_ENVS, NUM_ENVS, EnvConfig, EnvOptions
 from simforcing_env.learned import LearnedBackend
 from simforcing_env.registration import WEIGHTS
+from simforcing_env.sim_source import SOURCES, Source
 from world_model.diffusion.samplers import STEPS
 from world_model.errors import ContractError, InputError
 from world_model.pretrained import LearnedSimulator, register_folder, task_of
 from world_model.rollout import HISTORY
-from world_model.rules import TEXT, Choice, Either, Rule, Several, Whole, follow_all, or_none
+from world_model.rules import TEXT, Choice, Either, Number, Rule, Several, Whole, follow, follow_all, or_none
 from world_model.runtime import Precision, Runtime
 
-TASK = Whole(0, 1000)
+TASK, GUIDANCE = Whole(0, 1000), Number(-100, 100)
 RULES: Mapping[str, Rule] = {
     "num_envs": NUM_ENVS,
     "world": or_none(TEXT),
@@ -31,6 +32,8 @@ RULES: Mapping[str, Rule] = {
     "rows_per_call": Whole(0, MAX_ENVS),
     "starts": or_none(Several(TEXT)),
     "task": or_none(Either(TASK, Several(TASK))),
+    "sim_source": Choice(get_args(Source)),
+    "guidance": GUIDANCE,
 }
 
 
@@ -50,14 +53,21 @@ class WorldModelVectorEnv(ChunkVectorEnv):
         rows_per_call: most episodes in one network call, 0 for all.
         starts: names to draw episodes from; None is all that the checkpoint ships.
         task: number of a task of the suite, or several, whose starts alone are drawn; None is all.
+        sim_source: whether a model of two looks is told of the simulator's latents, and whence: "none", "student" (it
+            generates them itself, from the simulator's first frame) or "teacher" (the true simulator, live).
+        guidance: their weight; 1 costs one pass a denoising step, 0 is as "none", others cost two. `guidance` may be
+            set anew between steps.
         autoreset_mode: an `AutoresetMode` or its value.
         options: see `EnvConfig`.
 
     Raises:
         DataError: no such checkpoint, or a damaged one.
         ContractError: a checkpoint of another world.
-        InputError: a checkpoint without heads, an unknown option, or one of a wrong type or out of its range.
+        InputError: a checkpoint without heads, or whose model knows no simulator though ``sim_source`` names one; an
+            unknown option, or one of a wrong type or out of its range.
     """
+
+    backend: LearnedBackend
 
     def __init__(
         self,
@@ -73,6 +83,8 @@ class WorldModelVectorEnv(ChunkVectorEnv):
         rows_per_call: int = 0,
         starts: Sequence[str] | None = None,
         task: int | Sequence[int] | None = None,
+        sim_source: Source = "none",
+        guidance: float = 1.0,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         **options: Unpack[EnvOptions],
     ) -> None:
@@ -88,6 +100,8 @@ class WorldModelVectorEnv(ChunkVectorEnv):
                 "rows_per_call": rows_per_call,
                 "starts": starts,
                 "task": task,
+                "sim_source": sim_source,
+                "guidance": guidance,
             },
         )
         config = EnvConfig.of(autoreset_mode, options, ("checkpoint", "device", *RULES))
@@ -109,7 +123,24 @@ class WorldModelVectorEnv(ChunkVectorEnv):
             history=history,
             drawn=_drawn(checkpoint, asked["starts"], asked["task"]),
         )
+        if sim_source != "none":
+            if not hasattr(backend.rollout.model, "condition_on"):
+                raise InputError(
+                    f"sim_source is {sim_source!r} but checkpoint {checkpoint.hash} was not trained with a simulator's "
+                    "frames; leave it at 'none'"
+                )
+            backend.sim = SOURCES[sim_source](backend.rollout, asked["num_envs"])
+        backend.guidance = asked["guidance"]
         super().__init__(backend, asked["num_envs"], config)
+
+    @property
+    def guidance(self) -> float:
+        """Weight of the simulator's latents in the steps to come."""
+        return self.backend.guidance
+
+    @guidance.setter
+    def guidance(self, weight: float) -> None:
+        self.backend.guidance = follow(GUIDANCE, "guidance", weight)
 
 
 def _drawn(

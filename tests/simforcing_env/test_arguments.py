@@ -37,6 +37,8 @@ LEARNED = {
     "rows_per_call": [None, "2", 1.5, -1],
     "starts": ["seed-1", [], [1]],
     "task": ["0", 1.5, -1, True, [0, "1"]],
+    "sim_source": [None, "mujoco", 1, "student"],
+    "guidance": [None, "1", True, 101],
 }
 TRUE = {
     "teacher": [None, 5, "chess"],

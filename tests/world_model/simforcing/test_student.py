@@ -36,7 +36,7 @@ def student(**fields: object) -> SimForcing:
     """A small one whose zero layers are opened, so that everything matters."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        made = SimForcing(SimForcingConfig(video=VIDEO, **fields))  # type: ignore[arg-type]
+        made = SimForcing(SimForcingConfig(**{"video": VIDEO, **fields}))  # type: ignore[arg-type]
         for parameter in made.parameters():
             if parameter.abs().max() == 0:
                 torch.nn.init.normal_(parameter, std=0.1)
