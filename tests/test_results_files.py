@@ -12,6 +12,7 @@ NAMES = {
     "pusht-coverage": "pearson mae n",
     "pusht-env-bench": "fps_single fps_k1 fps_k8 fps_k50 fps_k128 branch50x16_s teacher_fps import_s make_reset_s "
     "peak_mb",
+    "irasim-params": "S B L XL VDM LVDM",
     "pusht-calibration": "brier_true brier_generated auroc_true auroc_generated",
 }
 

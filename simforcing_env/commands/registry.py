@@ -69,6 +69,13 @@ COMMANDS = MappingProxyType(
         "bench fuzz": Command("simforcing_env.commands.bench_fuzz", "damaged files of every layout against the readers"),
         "bench kill": Command("simforcing_env.commands.bench_kill", "kill recording and training; is anything lost?"),
         "policy serve": Command("simforcing_env.commands.policy_serve", "run a policy for a simulator elsewhere"),
+        "bench params": Command("simforcing_env.commands.bench_params", "parameters of the published model sizes"),
+        "bench trainstep": Command(
+            "simforcing_env.commands.bench_trainstep", "a training step of IRASim beside the published operations"
+        ),
+        "convert irasim": Command(
+            "simforcing_env.commands.convert_irasim", "a published checkpoint of IRASim, VDM or LVDM to one of ours"
+        ),
         "experts": Command("simforcing_env.commands.experts", "how often the scripted LIBERO experts succeed"),
         "doctor": Command("simforcing_env.commands.doctor", "check this machine, a data set or a checkpoint"),
         "tables": Command("simforcing_env.commands.tables", "write the README's tables from the results files"),
