@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simforcing_env.pictures import Picture, caption, column, row
-from world_model.data.readers.base import Reader, View
+from world_model.data.readers.base import Numbers, Reader, View
 from world_model.data.readers.contracts import Measured, fitted_contract
 from world_model.data.readers.registry import Found, open_reader
 from world_model.errors import DataError, SimforcingError
@@ -77,7 +77,8 @@ def inspect_set(found: Found, episodes: int, pictured: int, progress: Callable[[
     reader = open_reader(found.path, found.layout)
     report = Report(found, reader)
     count = len(reader) if episodes == 0 else min(episodes, len(reader))
-    actions, proprio, readable = [], [], []
+    read: list[Numbers] = []
+    readable: list[int] = []
     for index in range(count):
         progress(f"numbers {index + 1}/{count}")
         try:
@@ -86,14 +87,13 @@ def inspect_set(found: Found, episodes: int, pictured: int, progress: Callable[[
             report.problems += dict.fromkeys([str(error), *reader.missing(index)])
             continue
         readable.append(index)
-        actions.append(numbers.actions.reshape(-1, reader.contract.action_dim))
-        proprio.append(numbers.proprio)
+        read.append(numbers)
         report.lengths.append(len(numbers))
         report.tasks[numbers.task] += 1
     contract = reader.contract
     if readable:
-        values = np.concatenate(actions)
-        measured = Measured(values, np.concatenate(proprio), tuple(report.lengths), tuple(report.tasks))
+        measured = Measured.of(read)
+        values = np.concatenate(measured.actions)
         contract = fitted_contract(reader, measured)
         report.actions = [
             _histogram(dim.name, dim.unit, numbers) for dim, numbers in zip(contract.actions, values.T, strict=True)
@@ -175,6 +175,7 @@ def lines(report: Report) -> list[str]:
     out.append(
         f"  contract  {contract.name}, hash of the fitted one {report.contract_hash}, gripper {contract.gripper}"
     )
+    out.append(f"  proprio   {', '.join(f'{d.name} {d.unit}'.strip() for d in contract.proprio)}")
     if report.actions:
         wide = max(len(a["name"]) for a in report.actions)
         out.append(f"  {'action':{wide}}  {'min':>10} {'mean':>10} {'max':>10}  from min to max")

@@ -1,6 +1,9 @@
 """Recorded data of one layout become a data set of another. To `lerobot` (v3.0 with our contract) a killed conversion
 goes on with the same command; other layouts are written whole or not at all.
 
+    simforcing data convert bridge_v2_256 data/bridge --size 64 --split order
+    simforcing data convert droid_ctrlworld/droid_subset data/droid --size 64 --cameras camera_0 --split order
+
 `simforcing train` reads what `--to lerobot` writes. What a layout cannot hold is said; what it cannot hold at all is
 refused. Episodes of one frame, which have no action, are left out of `lerobot` and named.
 """
@@ -71,13 +74,12 @@ def run(config: Config) -> None:
     if not reader.pictured:
         mend = reader.warnings[0].partition("; ")[2]
         raise DataError(f"{path} holds no pictures, so nothing can be converted; {mend}")
-    chosen = _readable(reader, config.skip_damaged, 2 if config.to == OURS else 1)
+    chosen, measured = _readable(reader, config.skip_damaged, 2 if config.to == OURS else 1)
     splits = {"all": ["train"] * len(chosen), "order": split_by_order(len(chosen))}.get(
         config.split, [reader.splits[i] or "train" for i in chosen]
     )
-    measured = _measured(reader, chosen)
-    training = [i for i, split in zip(chosen, splits, strict=True) if split == "train"]
-    contract = fitted_contract(reader, measured, _measured(reader, training) if training else None)
+    training = [i for i, split in enumerate(splits) if split == "train"]
+    contract = fitted_contract(reader, measured, measured.part(training) if training else None)
     written = _write(config, reader, view, contract, measured, chosen, splits)
     for warning in folded([*reader.warnings, *written]):
         print(f"warning: {warning}", file=sys.stderr)
@@ -97,21 +99,23 @@ def size_of(text: str) -> tuple[int, int] | None:
     return int(sides[0]), int(sides[-1])
 
 
-def _readable(reader: Reader, skip: bool, shortest: int) -> list[int]:
-    """Episodes to convert; those that are damaged or too short are named and left out."""
+def _readable(reader: Reader, skip: bool, shortest: int) -> tuple[list[int], Measured]:
+    """Episodes to convert and their numbers; those that are damaged or too short are named and left out."""
     from simforcing_env.evaluation.progress import counting
+    from world_model.data.readers.contracts import Measured
 
-    chosen = []
+    chosen, read = [], []
     with counting("checking episodes", len(reader)) as report:
         for index, name in enumerate(reader.names):
             try:
-                length = len(reader.numbers(index))
+                numbers = reader.numbers(index)
                 if skip:
                     reader.pictures(index)
-                if length >= shortest:
+                if len(numbers) >= shortest:
                     chosen.append(index)
+                    read.append(numbers)
                 else:
-                    print(f"left out: episode {name} has {length} frame and no action", file=sys.stderr)
+                    print(f"left out: episode {name} has {len(numbers)} frame and no action", file=sys.stderr)
             except SimforcingError as error:
                 if not skip:
                     raise type(error)(f"{error}; --skip-damaged leaves such episodes out") from error
@@ -119,13 +123,7 @@ def _readable(reader: Reader, skip: bool, shortest: int) -> list[int]:
             report(index + 1)
     if not chosen:
         raise DataError(f"{reader.path} holds no episode that can be converted; see 'simforcing data inspect'")
-    return chosen
-
-
-def _measured(reader: Reader, chosen: list[int]) -> Measured:
-    from world_model.data.readers.contracts import measure
-
-    return measure(reader, chosen)
+    return chosen, Measured.of(read)
 
 
 def _write(

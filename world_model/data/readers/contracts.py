@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from world_model.contract import Contract, Dimension, Normalizer
-from world_model.data.readers.base import Reader
+from world_model.data.readers.base import Numbers, Reader
 
 LOW, HIGH = 0.01, 0.99
 """Quantiles that are mapped to -1 and 1."""
@@ -19,25 +19,28 @@ SMALLEST = 1e-3
 
 @dataclass(frozen=True)
 class Measured:
-    """Actions and proprio of some episodes, row by row."""
+    """The numbers of some episodes, without pictures; entry i of each field is of the i-th of them."""
 
-    actions: NDArray[np.float32]  # (N, A)
-    proprio: NDArray[np.float32]  # (M, P)
-    lengths: tuple[int, ...]
+    actions: tuple[NDArray[np.float32], ...]  # (T - 1, A) each; of several actions a frame, all in a row
+    proprio: tuple[NDArray[np.float32], ...]  # (T, P) each
     tasks: tuple[str, ...]
-    """Of each episode."""
 
+    @classmethod
+    def of(cls, numbers: Iterable[Numbers]) -> Measured:
+        """Of episodes as readers give them; there must be one at least."""
+        rows = [(n.actions.reshape(-1, n.actions.shape[2]), n.proprio, n.task) for n in numbers]
+        actions, proprio, tasks = zip(*rows, strict=True)
+        return cls(actions, proprio, tasks)
 
-def measure(reader: Reader, episodes: Sequence[int], progress: Callable[[int], None] = lambda done: None) -> Measured:
-    """Read the numbers of some episodes, without pictures (errors as of the reader)."""
-    actions, proprio, tasks = [], [], []
-    for done, index in enumerate(episodes, 1):
-        numbers = reader.numbers(index)
-        actions.append(numbers.actions.reshape(-1, reader.contract.action_dim))
-        proprio.append(numbers.proprio)
-        tasks.append(numbers.task)
-        progress(done)
-    return Measured(np.concatenate(actions), np.concatenate(proprio), tuple(map(len, proprio)), tuple(tasks))
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Observations of each episode."""
+        return tuple(map(len, self.proprio))
+
+    def part(self, chosen: Sequence[int]) -> Measured:
+        """Some of the episodes, by their place here."""
+        actions, proprio = (tuple(rows[i] for i in chosen) for rows in (self.actions, self.proprio))
+        return Measured(actions, proprio, tuple(self.tasks[i] for i in chosen))
 
 
 def fitted_contract(reader: Reader, measured: Measured, scale_on: Measured | None = None) -> Contract:
@@ -46,14 +49,14 @@ def fitted_contract(reader: Reader, measured: Measured, scale_on: Measured | Non
     The normaliser is the published one where there is one, else from the quantiles of ``scale_on`` (the training part).
     """
     contract = reader.contract
-    actions = _widened(reader, contract.actions, measured.actions, "action")
-    proprio = _widened(reader, contract.proprio, measured.proprio, "proprio")
+    actions = _widened(reader, contract.actions, np.concatenate(measured.actions), "action")
+    proprio = _widened(reader, contract.proprio, np.concatenate(measured.proprio), "proprio")
     if reader.scaled == "all":
         return replace(contract, actions=actions, proprio=proprio)
     on = scale_on or measured
     published = contract.normalizer.action_low, contract.normalizer.action_high
-    scales = published if reader.scaled == "actions" else _quantiles(actions, on.actions)
-    normalizer = Normalizer("quantiles", *scales, *_quantiles(proprio, on.proprio))
+    scales = published if reader.scaled == "actions" else _quantiles(actions, np.concatenate(on.actions))
+    normalizer = Normalizer("quantiles", *scales, *_quantiles(proprio, np.concatenate(on.proprio)))
     return replace(contract, actions=actions, proprio=proprio, normalizer=normalizer)
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from world_model.data.readers.contracts import fitted_contract, measure, split_by_order
+from world_model.data.readers.contracts import Measured, fitted_contract, split_by_order
 from world_model.data.readers.registry import open_reader
 
 
 def test_bounds_are_widened_and_said(shared_data):
     reader = open_reader(shared_data / "robosuite_teleop")
-    contract = fitted_contract(reader, measure(reader, range(3)))
+    contract = fitted_contract(reader, Measured.of(reader.numbers(i) for i in range(3)))
     assert (contract.actions[0].low, contract.actions[0].high) == (-3.75, 3.75)
     assert contract.normalizer.action_high == reader.contract.normalizer.action_high  # the controller's own scale stays
     assert any("'move_x' goes from -3.75 to 3.75" in w for w in reader.warnings)
@@ -16,11 +16,12 @@ def test_bounds_are_widened_and_said(shared_data):
 
 def test_the_normaliser_is_from_the_training_part(shared_data):
     reader = open_reader(shared_data / "bridge_v2_256")
-    train = measure(reader, range(4))
-    contract = fitted_contract(reader, measure(reader, range(6)), train)
+    whole = Measured.of(reader.numbers(i) for i in range(6))
+    train = whole.part(range(4))
+    contract = fitted_contract(reader, whole, train)
     assert contract.normalizer.kind == "quantiles"
-    assert np.allclose(contract.normalizer.action_low, np.quantile(train.actions, 0.01, axis=0))
-    everything = measure(reader, range(6)).actions
+    assert np.allclose(contract.normalizer.action_low, np.quantile(np.concatenate(train.actions), 0.01, axis=0))
+    everything = np.concatenate(whole.actions)
     assert contract.check_actions(everything[:, None], 3).shape == (len(everything), 1, 7)
 
 
