@@ -51,8 +51,10 @@ def reading(path: Path, episode: str = "") -> Iterator[None]:
         yield
     except SimforcingError as error:
         text = " ".join(str(error).split())
+        if where and where in text:  # told by an inner `reading`
+            raise
         named = text if str(path) in text or str(path.parent) in text else f"{path}: {text}"
-        raise type(error)(named if where in named else f"{where}{named}") from error
+        raise type(error)(f"{where}{named}") from error
     except STUMBLES as error:
         reason = textwrap.shorten(str(error) or type(error).__name__, 160, placeholder=" ...")
         raise DataError(f"{where}{path} cannot be read ({reason}); {MEND}") from error
