@@ -38,19 +38,19 @@ def run(config: Config) -> None:
     from simforcing_env.evaluation.loading import open_rollout
     from simforcing_env.evaluation.long import carrying, evaluate_long, long_metrics
     from simforcing_env.evaluation.progress import counting
-    from simforcing_env.evaluation.protocol_running import find_lpips, finish
+    from simforcing_env.evaluation.protocol_running import find_tools, finish
 
     at_least(1, chunk=config.chunk, horizons=config.horizons)
     at_least(1, episodes=config.episodes or None)
     some(horizons=config.horizons)
     simulator, rollout = open_rollout(config)
-    lpips, missing = find_lpips(simulator.contract, config.download)
+    tools = find_tools(simulator.contract, config.download)
     episodes = true_episodes(config.dataset, config.split, config.episodes, simulator.contract)
     generator = np.random.default_rng(config.seed)
     asked = carrying(rollout, config.carry, config.chunk)
     other = carrying(rollout, "frames", config.chunk) if config.carry == "latents" else None
     with counting("generating whole episodes", len(episodes)) as step:
-        tracks = evaluate_long(asked, episodes, config.chunk, lpips, generator, other, step)
+        tracks = evaluate_long(asked, episodes, config.chunk, tools.lpips, generator, other, step)
     finish(
         config,
         simulator,
@@ -60,6 +60,6 @@ def run(config: Config) -> None:
         long_metrics(tracks, config.horizons, generator),
         protocol="long",
         settings={"chunk": config.chunk, "carry": config.carry, "history": rollout.history},
-        missing=missing,
+        tools=tools,
         plotted=("psnr", "ssim", "latent_l2", "lpips"),
     )

@@ -39,7 +39,9 @@ class Config(ProtocolOptions):
     horizons: tuple[int, ...] = (1, 8, 15)
     """Generated frames at which PSNR and latent L2 are given alone too; those beyond --frames are left out."""
     distributions: bool = True
-    """Whether FID and FVD are taken where their networks are found; FVD takes seconds a window on a CPU."""
+    """Whether FID and FVD are taken where their networks are found."""
+    fvd_windows: int = 0
+    """Windows that FVD takes, evenly spread over all; 0 for all. On a CPU a window takes seconds."""
     trust_torchscript: bool = False
     """Run an i3d_torchscript.pt whose hash is not the published one."""
     training_dataset: Path | None = None
@@ -59,7 +61,7 @@ def run(config: Config) -> None:
     from simforcing_env.evaluation.episodes import true_episodes
     from simforcing_env.evaluation.loading import open_rollout
     from simforcing_env.evaluation.progress import counting
-    from simforcing_env.evaluation.protocol_running import find_lpips, finish
+    from simforcing_env.evaluation.protocol_running import find_tools, finish
     from simforcing_env.evaluation.recovery import check_apart, recovery_metrics
     from simforcing_env.evaluation.short import evaluate_short, short_metrics
     from world_model.metrics.clips import cut_windows
@@ -67,27 +69,37 @@ def run(config: Config) -> None:
 
     at_least(1, known=config.known, frames=config.frames, stride=config.stride, horizons=config.horizons)
     at_least(2, episodes=config.episodes or None)
-    at_least(0, training_episodes=config.training_episodes)
+    at_least(0, training_episodes=config.training_episodes, fvd_windows=config.fvd_windows)
     at_least(1, inverse_steps=config.inverse_steps)
     some(horizons=config.horizons)
     simulator, rollout = open_rollout(config)
     contract = simulator.contract
-    lpips, missing = find_lpips(contract, config.download)
+    tools = find_tools(contract, config.download)
     episodes = true_episodes(config.dataset, config.split, config.episodes, contract)
     windows = cut_windows(episodes, config.known, config.frames, config.stride, 2)
     training, reason = _training_episodes(config, contract)
     if training:
         check_apart(training, windows.start)
     else:
-        missing["action_recovery"] = reason
+        tools.missing["action_recovery"] = reason
     generator = np.random.default_rng(config.seed)
-    report = evaluate_short(rollout, windows, lpips, generator, tqdm.write)
+    report = evaluate_short(rollout, windows, tools.lpips, generator, tqdm.write)
     metrics = short_metrics(report, [k for k in config.horizons if k <= config.frames], generator)
     if config.distributions:
-        found, absent = distribution_metrics(
-            report.frames, windows.truth, windows.group, config.download, config.trust_torchscript, tqdm.write
+        found = distribution_metrics(
+            report.frames,
+            windows.truth,
+            windows.group,
+            fvd_windows=config.fvd_windows,
+            download=config.download,
+            trust_torchscript=config.trust_torchscript,
+            stage=tqdm.write,
         )
-        metrics, missing = {**metrics, **found}, {**missing, **absent}
+        metrics |= found.metrics
+        tools.missing |= found.missing
+        tools.networks |= found.networks
+    else:
+        tools.missing |= {name: f"{name.upper()} is left out: --no-distributions was given" for name in ("fid", "fvd")}
     if training:
         with counting("training the reader of actions", config.inverse_steps) as step:
             network = fit_inverse(training, contract, InverseConfig(steps=config.inverse_steps), config.seed, step)
@@ -105,7 +117,7 @@ def run(config: Config) -> None:
             "history": rollout.history,
             "training_episodes": len(training),
         },
-        missing=missing,
+        tools=tools,
         plotted=("psnr", "ssim", "latent_l2", "lpips"),
         compared={name: values for name, values in report.psnr.items() if name in ("psnr_shuffled", "psnr_zero")},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from simforcing_env.evaluation.protocol_options import ProtocolOptions
 from simforcing_env.evaluation.reporting import print_metrics, provenance
 from simforcing_env.evaluation.track_files import write_track_files
 from simforcing_env.evaluation.tracks import Track, episodes_hash
+from world_model.checkpoint import sha256
 from world_model.contract import Contract
 from world_model.data.episode import Episode
 from world_model.metrics.lpips import SMALLEST, Lpips, load_lpips
@@ -22,15 +24,25 @@ from world_model.results import Metric, write_results
 from world_model.rollout import Rollout
 
 
-def find_lpips(contract: Contract, download: bool) -> tuple[Lpips | None, dict[str, str]]:
-    """LPIPS, or the sentence that says why it is missing."""
+@dataclass
+class Tools:
+    """LPIPS where it is here, a sentence for each metric that is missing, and the hashes of the networks in use."""
+
+    lpips: Lpips | None = None
+    missing: dict[str, str] = field(default_factory=dict)
+    networks: dict[str, str] = field(default_factory=dict)
+
+
+def find_tools(contract: Contract, download: bool) -> Tools:
+    """LPIPS for the contract's pictures, or why it is missing."""
     path = find("lpips", download=download)
     if path is None:
-        return None, {"lpips": NETWORKS["lpips"].missing}
+        return Tools(missing={"lpips": NETWORKS["lpips"].missing})
     side = min(min(camera.height, camera.width) for camera in contract.cameras)
     if side < SMALLEST:
-        return None, {"lpips": f"LPIPS is left out: it takes pictures of {SMALLEST} px and more, these have {side}"}
-    return load_lpips(path), {}
+        reason = f"LPIPS is left out: it takes pictures of {SMALLEST} px and more, these have {side}"
+        return Tools(missing={"lpips": reason})
+    return Tools(load_lpips(path), networks={"lpips": sha256(path)[:16]})
 
 
 def finish(
@@ -43,13 +55,13 @@ def finish(
     *,
     protocol: str,
     settings: Mapping[str, Any],
-    missing: Mapping[str, str],
+    tools: Tools,
     plotted: Sequence[str],
     compared: dict[str, NDArray[np.float64]] | None = None,
 ) -> None:
     """Print the metrics and what is missing; with ``--json`` write the results, tables, pictures and films."""
     print_metrics(metrics)
-    for sentence in missing.values():
+    for sentence in tools.missing.values():
         print(sentence)  # noqa: T201
     if config.json is None:
         return
@@ -64,7 +76,8 @@ def finish(
             "from": f"recorded on the spot, {config.split} split" if config.dataset is None else config.dataset.name,
         },
         "settings": dict(settings),
-        "missing": dict(missing),
+        "missing": tools.missing,
+        "networks": tools.networks,
         "films": shown,
     }
     write_results(path, metrics=metrics, notes=notes, **provenance(simulator, rollout, [config.seed]))

