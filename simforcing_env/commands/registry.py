@@ -40,6 +40,9 @@ COMMANDS = MappingProxyType(
         ),
         "pack": Command("simforcing_env.commands.pack", "make a trained checkpoint ready to ship"),
         "study": Command("simforcing_env.commands.study", "compare model forms at equal training time"),
+        "study irasim": Command(
+            "simforcing_env.commands.study_irasim", "IRASim and its baselines at equal size and training time"
+        ),
         "evaluate video": Command(
             "simforcing_env.commands.evaluate_video", "hold generated frames against held-out true episodes"
         ),

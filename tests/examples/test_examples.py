@@ -35,6 +35,13 @@ def test_demo(root, checkpoint, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["demo.mp4", "demo.png"]
 
 
+def test_wrapped_transformer_of_diffusers(root):
+    pytest.importorskip("diffusers")
+    out = run(root, "wrap_diffusers.py", "--frames", 3, "--steps", 2)
+    assert "step 1: loss" in out
+    assert "generated frames (2, 3, 64, 64, 3) uint8" in out
+
+
 def test_branch(root, checkpoint):
     out = run(root, "branch.py", "--checkpoint", checkpoint, "--futures", 4, "--frames", 3, "--rounds", 2)
     assert "best of 4" in out

@@ -55,14 +55,14 @@ _IRASIM = {"kind": "irasim", **_SHARED, "latent_channels": 24, "grid": (16, 16),
 _UNET = {"kind": "video_unet", **_SHARED, "dim": 16, "mults": (1, 2, 4, 8), "heads": 2, "condition_dim": 128}
 
 
-def _study(model: dict[str, Any], codec: dict[str, Any]) -> Recipe:
+def _study(model: dict[str, Any], codec: dict[str, Any], batch: int = 8) -> Recipe:
     """One of four models of 2.6 million parameters, trained alike."""
     train = TrainConfig(
         model=model,
         state=PUSHT_STATE,
         windows=WindowConfig(length=_FRAMES, history=1),
         optim=OptimConfig(learning_rate=1e-3, warmup=50, ema=0.998, weight_decay=0.0),
-        batch=8,
+        batch=batch,
         overfit_steps=0,
         validation_clips=8,
         validation_frames=_FRAMES - 1,
@@ -71,15 +71,16 @@ def _study(model: dict[str, Any], codec: dict[str, Any]) -> Recipe:
     return Recipe(train, codec=codec, sampler={"kind": "diffusers", "scheduler": "dpm_solver", "steps": 8}, history=1)
 
 
-_LATENT = {"kind": "pca", "patch": 4, "channels": 24}
+STUDY_LATENTS = {"kind": "pca", "patch": 4, "channels": 24}
+"""Of the study's latent models, and of its latent L2."""
 _PIXELS = {"kind": "space_to_depth", "patch": 1}
 
 IRASIM_RECIPES: dict[str, Recipe] = {
     "irasim-rt1": _robot(7, (32, 40)),
     "irasim-bridge": _robot(7, (32, 40)),
     "irasim-languagetable": _robot(2, (36, 64), "linear"),
-    "pusht-irasim-frame-ada": _study({**_IRASIM, "conditioning": "frame"}, _LATENT),
-    "pusht-irasim-video-ada": _study({**_IRASIM, "conditioning": "video"}, _LATENT),
-    "pusht-lvdm": _study({**_UNET, "latent_channels": 24}, _LATENT),
-    "pusht-vdm": _study({**_UNET, "latent_channels": 3}, _PIXELS),
+    "pusht-irasim-frame-ada": _study({**_IRASIM, "conditioning": "frame"}, STUDY_LATENTS),
+    "pusht-irasim-video-ada": _study({**_IRASIM, "conditioning": "video"}, STUDY_LATENTS),
+    "pusht-lvdm": _study({**_UNET, "latent_channels": 24}, STUDY_LATENTS),
+    "pusht-vdm": _study({**_UNET, "latent_channels": 3}, _PIXELS, batch=4),
 }
