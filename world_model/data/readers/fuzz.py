@@ -168,10 +168,12 @@ class _Worker:
         os.write(self.seeds, seed.to_bytes(8, "little"))
 
     def goes_on(self) -> bool:
-        """Whether a process past its deadline has only waited for a busy machine; its deadline is moved if so."""
+        """Whether a process past its deadline has answered meanwhile, or only waited for a busy machine; the deadline
+        is moved if so."""
         used, running = _clock(self.process)
         left = self.seconds - (used - self.started)
-        if not running or left <= 0:
+        answered = bool(select.select([self.answers], [], [], 0)[0])  # looked at last: it may have come just now
+        if not answered and (not running or left <= 0):
             return False
         self.deadline = time.monotonic() + left
         return True
@@ -261,12 +263,12 @@ def _read(folder: Path, layout: str, whole: str) -> tuple[Kind, str]:
 
 
 def _clock(process: int) -> tuple[float, bool]:
-    """Processor time of a process (s), and whether it runs or wants to."""
+    """Processor time of a process (s), and whether it runs, wants to, or waits for the disk."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0, False
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), fields[0] == "R"
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), fields[0] in "RD"
 
 
 def to_line(outcome: Outcome) -> str:

@@ -27,10 +27,12 @@ from world_model.data.lerobot.video import LARGEST_SIDE, VideoReader, require_re
 from world_model.data.readers.base import AS_STORED, LONGEST, Numbers, Picture, Reader, View
 from world_model.data.readers.damage import reading, refuse
 from world_model.data.readers.parts import bounded, single
+from world_model.rules import shown
 
 IMAGES = ("observation.images.", "observation.")
 SEEN_FOR_BOUNDS = 20  # episodes that are read where no statistics tell the bounds
 WALL_CLOCK = 1e6  # s
+MOST_ROWS = 10**10  # of any table
 LABELS = {"reward": "next.reward", "success": "next.success"}
 Stats = Mapping[str, Mapping[str, Any]]
 
@@ -109,7 +111,7 @@ class LeRobotTables(Reader):
         return row.videos[key][0] if key in row.videos else row.data
 
     def _numbers(self, index: int) -> Numbers:
-        row, name = self._rows[index], self.names[index] if hasattr(self, "names") else str(self._rows[index].number)
+        row, name = self._rows[index], self.names[index]
         table = self._part(row, name)
         columns = {n: column(table, n) for n in (ACTION, STATE, *LABELS.values()) if n in table.column_names}
         missing = [n for n in (ACTION, *((STATE,) if STATE in self._features else ())) if n not in columns]
@@ -220,6 +222,13 @@ class LeRobotTables(Reader):
                 raise ValueError(f"no column {feature}")
             values = column(part, feature).astype(np.float64).reshape(row.length, -1)
         return values.min(0), values.max(0)
+
+
+def whole(value: Any) -> int:
+    """A number of an episode, a file or a row; what can be none raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MOST_ROWS:
+        raise ValueError(f"{shown(value)} in the place of a whole number")
+    return value
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from world_model.data.lerobot.video import require_real_file
 from world_model.data.readers.damage import reading
-from world_model.data.readers.lerobot_tables import LeRobotTables, Row, Stats, read_object
+from world_model.data.readers.lerobot_tables import LeRobotTables, Row, Stats, read_object, whole
 
 
 class LeRobotV2Reader(LeRobotTables):
@@ -34,7 +34,7 @@ class LeRobotV2Reader(LeRobotTables):
         file = self.path / "meta" / "episodes.jsonl"
         for entry in read_lines(file):
             with reading(file):
-                number, length = int(entry["episode_index"]), int(entry["length"])
+                number, length = whole(entry["episode_index"]), whole(entry["length"])
                 tasks = tuple(str(task) for task in entry.get("tasks", []))
             chunk = {"episode_chunk": number // size, "chunk_index": number // size}
             place = {**chunk, "episode_index": number, "file_index": number}

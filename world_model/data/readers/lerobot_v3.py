@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from world_model.data.readers.damage import reading, refuse
-from world_model.data.readers.lerobot_tables import LeRobotTables, Row, Stats, read_object, read_table
+from world_model.data.readers.lerobot_tables import LeRobotTables, Row, Stats, read_object, read_table, whole
 
 
 class LeRobotV3Reader(LeRobotTables):
@@ -37,8 +37,8 @@ class LeRobotV3Reader(LeRobotTables):
 
     def _row(self, entry: dict[str, Any], file: Path) -> Row:
         with reading(file):
-            number, first = int(entry["episode_index"]), int(entry["dataset_from_index"])
-            place = {"chunk_index": int(entry["data/chunk_index"]), "file_index": int(entry["data/file_index"])}
+            number, first = whole(entry["episode_index"]), whole(entry["dataset_from_index"])
+            place = {"chunk_index": whole(entry["data/chunk_index"]), "file_index": whole(entry["data/file_index"])}
             data = self._place("data_path", **place)
             # The first row of a file, from the first episode that lies in it.
             inside = first - self._firsts.setdefault(data, first)
@@ -48,13 +48,13 @@ class LeRobotV3Reader(LeRobotTables):
             for key in self._keys.values():
                 if self._features[key]["dtype"] != "video":
                     continue
-                at = {n: int(entry[f"videos/{key}/{n}"]) for n in ("chunk_index", "file_index")}
+                at = {n: whole(entry[f"videos/{key}/{n}"]) for n in ("chunk_index", "file_index")}
                 start = float(entry[f"videos/{key}/from_timestamp"])
                 if not 0 <= start < 1e6:
                     raise ValueError(f"episode {number} begins at {start} s of its video")
                 videos[key] = (self._place("video_path", video_key=key, **at), start)
             tasks = tuple(str(task) for task in entry.get("tasks") or ())
-            return Row(number, int(entry["length"]), tasks, data, inside, videos)
+            return Row(number, whole(entry["length"]), tasks, data, inside, videos)
 
     def _stats(self) -> Stats:
         file = self.path / "meta" / "stats.json"
