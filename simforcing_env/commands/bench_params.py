@@ -23,9 +23,10 @@ def run(config: Config) -> None:
     """Build, count, print, write."""
     import torch
 
+    from simforcing_env.evaluation.reporting import plain_provenance
     from world_model.models.irasim import SIZES, Irasim, irasim
     from world_model.models.video_unet import VideoUNet, lvdm, vdm
-    from world_model.results import Metric, describe_device, this_command, write_results
+    from world_model.results import Metric, write_results
 
     results_file(config.json)
     with torch.device("meta"):
@@ -36,13 +37,5 @@ def run(config: Config) -> None:
     counts = {name: sum(p.numel() for p in model.parameters()) / 1e6 for name, model in models.items()}
     print("\n".join(f"{name:5} {count:8.2f} M" for name, count in counts.items()))
     if config.json is not None:
-        write_results(
-            config.json,
-            command=this_command(),
-            checkpoint=None,
-            contract=None,
-            device=describe_device("meta", "float32"),
-            sampler_steps=None,
-            seeds=[],
-            metrics={name: Metric(round(count, 4), n=1, unit="million") for name, count in counts.items()},
-        )
+        metrics = {name: Metric(round(count, 4), n=1, unit="million") for name, count in counts.items()}
+        write_results(config.json, metrics=metrics, **plain_provenance([], device="meta"))

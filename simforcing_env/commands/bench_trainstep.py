@@ -41,7 +41,8 @@ def run(config: Config) -> None:
 
     import torch
 
-    from world_model.results import Metric, describe_device, this_command, write_results
+    from simforcing_env.evaluation.reporting import plain_provenance
+    from world_model.results import Metric, write_results
     from world_model.runtime import has_bfloat16, resolve_device
     from world_model.training.step_cost import WHO, Shape, peak_bytes, seconds
 
@@ -66,13 +67,4 @@ def run(config: Config) -> None:
         metrics[f"ratio_{name}_best"] = Metric(found[best["plain"]] / found[best["ours"]], n=config.repeats)
         print(f"published over ours, {name}: {metrics[f'ratio_{name}'].value:.2f} in float32")
     if config.json is not None:
-        write_results(
-            config.json,
-            command=this_command(),
-            checkpoint=None,
-            contract=None,
-            device=describe_device(device, "float32"),
-            sampler_steps=None,
-            seeds=[0],
-            metrics=metrics,
-        )
+        write_results(config.json, metrics=metrics, **plain_provenance([0], device=device))

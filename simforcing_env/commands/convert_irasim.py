@@ -38,18 +38,23 @@ class Config:
     SDXL's is taken from the hub or its cache. Pixel models need none."""
     steps: int = 50
     """Steps of PNDM that the checkpoint is sampled with unless it is told otherwise."""
+    guidance: float = 1.0
+    """How strongly its frames follow the actions: 1 as published, more than 1 beyond what training showed."""
 
 
 def run(config: Config) -> None:
     """Read, translate, load strictly, write."""
     from world_model.checkpoint import check_place, load_state
+    from world_model.diffusion import SAMPLERS
+    from world_model.diffusion.guidance import GuidedConfig, GuidedSampler
     from world_model.diffusion.schedulers import SchedulerConfig, SchedulerSampler
     from world_model.errors import DataError
     from world_model.models import MODELS
     from world_model.models.released import read_released, translate
     from world_model.pretrained import LearnedSimulator
+    from world_model.registry import to_dict
 
-    above(0, steps=config.steps)
+    above(0, steps=config.steps, guidance=config.guidance)
     check_place(config.out)
     released = read_released(config.checkpoint)
     model_config, weights = translate(released, str(config.checkpoint))
@@ -68,11 +73,13 @@ def run(config: Config) -> None:
                 f"{config.checkpoint} takes {needed} {name} but the contract {contract.name!r} and codec have {there}; "
                 "give --world, --contract or --codec of what it was trained with"
             )
+    sampler = SchedulerSampler(SchedulerConfig("pndm", config.steps))
+    guided = GuidedSampler(GuidedConfig(to_dict(SAMPLERS, sampler), config.guidance))
     simulator = LearnedSimulator(
         model=model.eval(),
         codec=codec,
         contract=contract,
-        sampler=SchedulerSampler(SchedulerConfig("pndm", config.steps)),
+        sampler=sampler if config.guidance == 1 else guided,
         history=model_config.history,
         recipe={"name": "released", "file": config.checkpoint.name},
     )

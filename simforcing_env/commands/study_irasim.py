@@ -47,8 +47,9 @@ def run(config: Config) -> None:
     import numpy as np
     import torch
 
+    from simforcing_env.evaluation.reporting import plain_provenance
     from world_model.errors import InputError
-    from world_model.results import Metric, describe_device, this_command, write_results
+    from world_model.results import Metric, write_results
     from world_model.training.irasim_study import STUDY, trained_scores
 
     at_least(1, threads=config.threads, clips=config.clips)
@@ -83,12 +84,5 @@ def run(config: Config) -> None:
         print(f"best to worst by {name}: {', '.join(order)}")
     if config.json is not None:
         write_results(
-            config.json,
-            command=this_command(),
-            checkpoint=None,
-            contract=contract,
-            device=describe_device("cpu", "bfloat16"),
-            sampler_steps=None,  # of the recipes: 8 of DPM-Solver++
-            seeds=list(config.seeds),
-            metrics=metrics,
+            config.json, metrics=metrics, **plain_provenance(list(config.seeds), contract, precision="bfloat16")
         )

@@ -25,11 +25,18 @@ def provenance(simulator: LearnedSimulator, rollout: Rollout, seeds: Sequence[in
 
 def teacher_provenance(contract: Contract, seeds: Sequence[int | str]) -> dict[str, Any]:
     """As `provenance`, of a measurement in which no checkpoint takes part."""
+    return plain_provenance(seeds, contract.hash)
+
+
+def plain_provenance(
+    seeds: Sequence[int | str], contract: str | None = None, device: str = "cpu", precision: str = "float32"
+) -> dict[str, Any]:
+    """As `teacher_provenance`, of any device, with the hash of a contract if one takes part."""
     return {
         "command": this_command(),
         "checkpoint": None,
-        "contract": contract.hash,
-        "device": describe_device(),
+        "contract": contract,
+        "device": describe_device(device, precision),
         "sampler_steps": None,
         "seeds": seeds,
     }

@@ -67,12 +67,11 @@ class Ddpm:
     def enter(self, noisy: Tensor, levels: Tensor) -> tuple[Tensor, Tensor]:
         s = over(levels, noisy)
         seen = noisy.float() / ((1 - s).square() + s.square()).sqrt()
-        table = self.levels.to(levels.device)
-        s64 = levels.double().clamp(table[0], table[-1])
-        above = torch.searchsorted(table, s64.contiguous()).clamp(1, len(table) - 1)
+        table = self.levels.float().to(levels.device)
+        within = levels.float().clamp(table[0], table[-1])
+        above = torch.searchsorted(table, within.contiguous()).clamp(1, len(table) - 1)
         low, high = table[above - 1], table[above]
-        times = (above - 1 + (s64 - low) / (high - low)) * (1000 / self.config.steps)
-        return seen, times.float()
+        return seen, (above - 1 + (within - low) / (high - low)) * (1000 / self.config.steps)
 
     def target(self, clean: Tensor, noise: Tensor) -> Tensor:
         return noise

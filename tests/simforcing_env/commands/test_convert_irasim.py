@@ -31,18 +31,10 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_converted_checkpoint_generates(published: Path, tmp_path: Path) -> None:
-    words = [
-        "convert",
-        "irasim",
-        published / "0300000.pt",
-        tmp_path / "out",
-        "--codec",
-        published / "vae",
-        "--steps",
-        4,
-    ]
-    assert main([str(word) for word in words]) == 0
+    words = ["convert", "irasim", published / "0300000.pt", tmp_path / "out", "--codec", published / "vae"]
+    assert main([str(word) for word in [*words, "--steps", 4, "--guidance", 2]]) == 0
     simulator = LearnedSimulator.from_pretrained(tmp_path / "out")
+    assert simulator.config["sampler"]["scale"] == 2.0
     contract = simulator.contract
     assert (contract.name, contract.cameras[0].height, contract.cameras[0].width) == ("languagetable", 32, 48)
     assert np.allclose(contract.normalize_actions(np.array([[0.05, -0.025]])), [[1.0, -0.5]])  # times 20, as published
