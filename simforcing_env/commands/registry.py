@@ -69,7 +69,9 @@ COMMANDS = MappingProxyType(
         ),
         "bench env": Command("simforcing_env.commands.bench_env", "frames per second of the learned environment"),
         "bench codec": Command("simforcing_env.commands.bench_codec", "quality, speed and size of the codecs"),
-        "bench fuzz": Command("simforcing_env.commands.bench_fuzz", "damaged files of every layout against the readers"),
+        "bench fuzz": Command(
+            "simforcing_env.commands.bench_fuzz", "damaged files of every layout against the readers"
+        ),
         "bench kill": Command("simforcing_env.commands.bench_kill", "kill recording and training; is anything lost?"),
         "policy serve": Command("simforcing_env.commands.policy_serve", "run a policy for a simulator elsewhere"),
         "bench params": Command("simforcing_env.commands.bench_params", "parameters of the published model sizes"),
