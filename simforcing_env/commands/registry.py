@@ -43,6 +43,9 @@ COMMANDS = MappingProxyType(
         "study irasim": Command(
             "simforcing_env.commands.study_irasim", "IRASim and its baselines at equal size and training time"
         ),
+        "study simforcing": Command(
+            "simforcing_env.commands.study_simforcing", "SimForcing's arms on pairs at equal training time"
+        ),
         "evaluate video": Command(
             "simforcing_env.commands.evaluate_video", "hold generated frames against held-out true episodes"
         ),

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from tests.world_model.tiny import tiny_contract
 from tests.world_model.training.moving_square import STATE, episodes
-from world_model.data.episode import Episode
-from world_model.data.lerobot.layout import DatasetSpec
-from world_model.data.lerobot.shard import ShardWriter
-from world_model.data.lerobot.writer import DatasetWriter
-from world_model.data.pairs import Seeded, write_pairs
+from tests.world_model.training.tiny_pairs import SMALL, record, record_pairs
 from world_model.errors import InputError
 from world_model.models.sim_student import SimForcing
 from world_model.pretrained import LearnedSimulator
@@ -25,38 +19,10 @@ from world_model.training.run import start_run
 from world_model.training.sources import open_source
 from world_model.training.windows import WindowConfig
 
-SPEC = DatasetSpec(tiny_contract(), state_names=("x", "y", "angle"))
-SMALL = (
-    "train.batch=2",
-    "train.windows.length=4",
-    "train.validation_frames=3",
-    "train.validation_clips=2",
-    'train.model.video={"action_dim": 2, "proprio_dim": 2, "latent_channels": 8, "grid": [4, 4], "depth": 2, "dim": 16,'
-    ' "heads": 2, "frames": 4, "objective": "flow", "known_clean": true}',
-    'codec={"kind": "pca", "patch": 4, "channels": 8}',
-    "episodes=2",
-)
-
-
-def record(folder: Path, shade: int, some: list[Episode]) -> Path:
-    (folder / ".shard").mkdir(parents=True)
-    with ShardWriter(folder / ".shard", SPEC, 0, 0) as shard:
-        for episode in some:
-            shard.add(replace(episode, frames=episode.frames // 255 * shade, start="seed-0"))
-    writer = DatasetWriter(folder, SPEC)
-    writer.commit(folder / ".shard")
-    writer.write_stats()
-    return folder
-
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four pairs: white squares in the simulator, grey ones in reality."""
-    folder = tmp_path_factory.mktemp("pairs")
-    for side, shade in (("sim", 255), ("real", 128)):
-        record(folder / side, shade, episodes(4, 8))
-    write_pairs(folder, "tiny", "real", [Seeded(0, {})] * 4)
-    return folder
+    return record_pairs(tmp_path_factory.mktemp("pairs"))
 
 
 def test_sides_give_the_same_moments_in_their_own_looks(pairs: Path) -> None:

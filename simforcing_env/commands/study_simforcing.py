@@ -1,0 +1,119 @@
+"""SimForcing's arms A to F on recorded pairs: trained for equal processor time, scored on held-out real episodes.
+
+A: real only. B: real and simulated together. C: B with distilled motion. D: C told of the simulator, with dropout and
+corruption. E: D without them. F: D trained on the student's own simulation. Scores are means over the generated frames
+of each clip, from one known real frame and, where the model is told of it, one simulated frame; nothing else of the
+simulator is given (_true: with the true simulator's frames). _wNN is the guidance; arms that are told are reported at
+the guidance that is best for them on the validation pairs. Intervals are over pairs, of means over seeds;
+seed_noise_db is the largest difference of D's PSNR between two seeds. A killed study goes on with the same command.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from simforcing_env.commands.checks import above, at_least, results_file, some
+
+if TYPE_CHECKING:
+    from world_model.simforcing.scoring import Scores
+
+SMALLEST = 32  # pixels that LPIPS takes
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of ``simforcing study simforcing``."""
+
+    pairs: Path
+    """Training pairs, as ``simforcing pairs`` writes them; the recipe uses the first of its real episodes only."""
+    held_out: Path
+    """Validation pairs, on which the guidance is chosen."""
+    test: Path
+    """Test pairs, which are scored."""
+    out: Path
+    """Folder for the runs."""
+    recipe: str = "pusht-simforcing"
+    """Stage 2; stage 1 is the same with "-stage1"."""
+    arms: tuple[str, ...] = ("A", "B", "C", "D", "E", "F")
+    """Which of them."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """One training of each arm for each."""
+    cpu_minutes: float = 20.0
+    """Processor time of each arm."""
+    stage1_minutes: float = 8.0
+    """Of it, for the stage that arms B to F share."""
+    frames: int = 16
+    """Frames of a clip."""
+    clips_each: int = 2
+    """Clips of each pair."""
+    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Override of the recipes, e.g. ``--set episodes=25``."""
+    json: Path | None = None
+    """Results file; every clip as CSV goes beside it."""
+    threads: int = 1
+    """CPU threads."""
+
+
+def run(config: Config) -> None:
+    """Train, score, print, write."""
+    import numpy as np
+    import torch
+
+    from simforcing_env.evaluation.reporting import print_metrics
+    from simforcing_env.evaluation.simforcing_study import metrics_of, score_arm
+    from world_model.data.pairs import read_pairs
+    from world_model.errors import InputError
+    from world_model.metrics.lpips import find_weights, load_lpips
+    from world_model.results import describe_device, this_command, write_results
+    from world_model.simforcing.scoring import cut_pairs
+    from world_model.simforcing.study import ARMS, Runs
+
+    above(0, cpu_minutes=config.cpu_minutes, stage1_minutes=config.stage1_minutes)
+    at_least(1, frames=config.frames, clips_each=config.clips_each, threads=config.threads)
+    some(arms=config.arms, seeds=config.seeds)
+    results_file(config.json)
+    unknown = [arm for arm in config.arms if arm not in ARMS]
+    if unknown or config.stage1_minutes >= config.cpu_minutes:
+        raise InputError(
+            f"--arms are {' '.join(config.arms)} of {' '.join(ARMS)} and --stage1-minutes {config.stage1_minutes:g} of "
+            f"{config.cpu_minutes:g}; name known arms and leave time for stage 2"
+        )
+    torch.set_num_threads(config.threads)
+    sides = {"validation": read_pairs(config.held_out), "test": read_pairs(config.test)}
+    clips = {name: cut_pairs(side, 1, config.frames, config.clips_each, seed=5) for name, side in sides.items()}
+    found, camera = find_weights(), sides["test"].contract.cameras[0]
+    lpips = None if found is None or min(camera.height, camera.width) < SMALLEST else load_lpips(found)
+    scores: dict[str, list[Scores]] = {arm: [] for arm in config.arms}
+    for seed in config.seeds:
+        runs = Runs(
+            config.pairs,
+            config.held_out,
+            config.out,
+            seed,
+            config.cpu_minutes,
+            config.stage1_minutes,
+            config.recipe,
+            config.set,
+        )
+        for arm in config.arms:
+            checkpoint = runs.train(arm)
+            scores[arm].append(score_arm(arm, checkpoint, clips, lpips, seed))
+    metrics = metrics_of(scores, clips["test"].real.group, np.random.default_rng(0))
+    print_metrics(metrics)
+    if config.json is None:
+        return
+    write_results(
+        config.json,
+        command=this_command(),
+        checkpoint=None,
+        contract=sides["test"].contract.hash,
+        device=describe_device("cpu", "bfloat16"),
+        sampler_steps=None,
+        seeds=list(config.seeds),
+        metrics=metrics,
+    )
+    print(f"written: {config.json}")

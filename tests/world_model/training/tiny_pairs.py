@@ -1,0 +1,44 @@
+"""Recorded pairs of the moving square: white in the simulator, grey in reality."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.world_model.tiny import tiny_contract
+from tests.world_model.training.moving_square import episodes
+from world_model.data.episode import Episode
+from world_model.data.lerobot.layout import DatasetSpec
+from world_model.data.lerobot.shard import ShardWriter
+from world_model.data.lerobot.writer import DatasetWriter
+from world_model.data.pairs import Seeded, write_pairs
+
+SPEC = DatasetSpec(tiny_contract(), state_names=("x", "y", "angle"))
+SMALL = (
+    "train.batch=2",
+    "train.windows.length=4",
+    "train.validation_frames=3",
+    "train.validation_clips=2",
+    'train.model.video={"action_dim": 2, "proprio_dim": 2, "latent_channels": 8, "grid": [4, 4], "depth": 2, "dim": 16,'
+    ' "heads": 2, "frames": 4, "objective": "flow", "known_clean": true}',
+    'codec={"kind": "pca", "patch": 4, "channels": 8}',
+    "episodes=2",
+)
+
+
+def record(folder: Path, shade: int, some: list[Episode]) -> Path:
+    (folder / ".shard").mkdir(parents=True)
+    with ShardWriter(folder / ".shard", SPEC, 0, 0) as shard:
+        for number, episode in enumerate(some):
+            shard.add(replace(episode, frames=episode.frames // 255 * shade, start=f"seed-{number}"))
+    writer = DatasetWriter(folder, SPEC)
+    writer.commit(folder / ".shard")
+    writer.write_stats()
+    return folder
+
+
+def record_pairs(folder: Path, count: int = 4, length: int = 8) -> Path:
+    for side, shade in (("sim", 255), ("real", 128)):
+        record(folder / side, shade, episodes(count, length))
+    write_pairs(folder, "tiny", "real", [Seeded(0, {})] * count)
+    return folder
