@@ -158,11 +158,13 @@ class Contract:
         """``(..., P)`` in units to ``(..., P)`` float32 in [-1, 1]."""
         return _normalize(proprio, self.normalizer.proprio_low, self.normalizer.proprio_high)
 
+    def denormalize_actions(self, actions: NDArray[Any]) -> NDArray[np.float32]:
+        """``(..., A)`` in [-1, 1] to ``(..., A)`` float32 in units."""
+        return _denormalize(actions, self.normalizer.action_low, self.normalizer.action_high)
+
     def denormalize_proprio(self, proprio: NDArray[Any]) -> NDArray[np.float32]:
         """``(..., P)`` in [-1, 1] to ``(..., P)`` float32 in units."""
-        low = np.asarray(self.normalizer.proprio_low)
-        high = np.asarray(self.normalizer.proprio_high)
-        return ((np.asarray(proprio, np.float64) + 1) / 2 * (high - low) + low).astype(np.float32)
+        return _denormalize(proprio, self.normalizer.proprio_low, self.normalizer.proprio_high)
 
     def check_actions(self, actions: NDArray[Any], ndim: int) -> NDArray[np.float32]:
         """Return ``(..., A)`` actions as float32.
@@ -260,3 +262,8 @@ def _bounds(dims: tuple[Dimension, ...]) -> tuple[NDArray[np.float32], NDArray[n
 def _normalize(values: NDArray[Any], low: tuple[float, ...], high: tuple[float, ...]) -> NDArray[np.float32]:
     low_, high_ = np.asarray(low), np.asarray(high)
     return ((np.asarray(values, np.float64) - low_) / (high_ - low_) * 2 - 1).astype(np.float32)
+
+
+def _denormalize(values: NDArray[Any], low: tuple[float, ...], high: tuple[float, ...]) -> NDArray[np.float32]:
+    low_, high_ = np.asarray(low), np.asarray(high)
+    return ((np.asarray(values, np.float64) + 1) / 2 * (high_ - low_) + low_).astype(np.float32)

@@ -84,6 +84,12 @@ COMMANDS = MappingProxyType(
         "convert irasim": Command(
             "simforcing_env.commands.convert_irasim", "a published checkpoint of IRASim, VDM or LVDM to one of ours"
         ),
+        "plan": Command("simforcing_env.commands.plan", "plan with K imagined futures, act in the true simulator"),
+        "plan ranking": Command(
+            "simforcing_env.commands.plan_ranking", "hold the predicted values of candidates against the true ones"
+        ),
+        "posttrain": Command("simforcing_env.commands.posttrain", "train a world model on with a policy's rollouts"),
+        "policy train": Command("simforcing_env.commands.policy_train", "train a diffusion policy on demonstrations"),
         "experts": Command("simforcing_env.commands.experts", "how often the scripted LIBERO experts succeed"),
         "doctor": Command("simforcing_env.commands.doctor", "check this machine, a data set or a checkpoint"),
         "tables": Command("simforcing_env.commands.tables", "write the README's tables from the results files"),

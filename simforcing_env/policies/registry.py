@@ -3,7 +3,7 @@
 ``NAME[:ARGUMENTS][+WRAPPER[:ARGUMENTS]]...`` with arguments ``key=value`` joined by commas, such as
 ``pusht:tries=8,blur=10+noise:scale=0.05+delay:steps=2``. A policy of another kind takes its place as the argument:
 ``socket:127.0.0.1:7000``, ``python:my_module:make`` (called with the contract; gives a policy, or anything that
-answers ``select_action`` or ``predict``).
+answers ``select_action`` or ``predict``), ``diffusion:FOLDER`` of ``simforcing policy train``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from simforcing_env.policies.policy import Policy
@@ -51,7 +52,19 @@ def _python(contract: Contract, arguments: str, name: str) -> Policy:
     return adapt(make(contract), contract, name, arguments)
 
 
-POLICIES: dict[str, Maker] = {"pusht": _pusht, "random": _random, "socket": _socket, "python": _python}
+def _diffusion(contract: Contract, arguments: str, name: str) -> Policy:
+    from simforcing_env.policies.diffusion import load_diffusion
+
+    return load_diffusion(Path(arguments), contract)
+
+
+POLICIES: dict[str, Maker] = {
+    "diffusion": _diffusion,
+    "pusht": _pusht,
+    "random": _random,
+    "socket": _socket,
+    "python": _python,
+}
 """First word of a specification to what makes the policy."""
 
 

@@ -64,3 +64,8 @@ def test_ppo_in_one_file(root, checkpoint):
         root, "cleanrl_ppo.py", "--checkpoint", checkpoint, "--steps", 32, "--envs", 2, "--rollout", 8, "--length", 4
     )
     assert "steps 32" in out
+
+
+def test_plan(root):
+    out = run(root, "plan.py", "--futures", 6, "--plans", 2)
+    assert out.count("px from the goal expected") == 2

@@ -1,0 +1,1 @@
+"""Planning: imagine what candidates of actions lead to, and take the best."""

@@ -1,0 +1,139 @@
+"""Candidates to values: imagine each, let the policy go on from its end, judge, and take off for doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from simforcing_env.planning.streams import Streams
+from simforcing_env.planning.values import Value
+from simforcing_env.planning.world import Array, Imagined, World
+from simforcing_env.policies.policy import Observation, Task
+from simforcing_env.spaces import PROPRIO_KEYS, image_keys
+from world_model.canvas import split
+from world_model.contract import Contract
+from world_model.rules import FLAG, Number, Whole, settle
+
+
+class Proposer(Protocol):
+    """A policy that draws many chunks for one moment."""
+
+    contract: Contract
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def hash(self) -> str: ...
+    @property
+    def horizon(self) -> int: ...
+
+    def reset(self, seeds: Sequence[int], tasks: Sequence[Task] = ()) -> None:
+        """Begin episodes."""
+
+    def sample(self, observation: Observation, count: int) -> Array:
+        """``count`` chunks ``(B, count, n, A)`` in units, the policy's own choice first."""
+
+
+class Continuer(Proposer, Protocol):
+    """One that can also go on from imagined frames or states; `DiffusionPolicy` is one."""
+
+    sample_steps: int
+    """Steps of its sampler."""
+    eyes: Any
+    """What looks, with ``reads_points`` and, where that is so, ``of_state``."""
+
+    def see(self, observation: Observation) -> Tensor:
+        """What it sees, ``(N, F)``."""
+
+    def chunks(self, sight: Tensor, noise: Tensor, steps: int | None = None) -> Tensor:
+        """Normalised chunks ``(N, k, n, A)`` from noise of that shape, in so many steps of the sampler."""
+
+
+@dataclass(frozen=True)
+class ScoreConfig:
+    """How far it looks, and how it weighs what it sees."""
+
+    length: int = 16
+    """Actions of a candidate that are imagined."""
+    continuations: int = 1
+    """Chunks of the policy that follow in imagination, so that what does not pay at once may pay later."""
+    penalty: float = 0.5
+    """How much of a future's doubt is taken off its value, both in the value's unit."""
+    last: int = 4
+    """Frames at an end over which the value is averaged."""
+    stopping: bool = True
+    """The best of the ends after each chunk counts, for it can be left there; otherwise the last one."""
+    share_noise: bool = True
+    """Candidates of a moment meet the same noise (common random numbers), in the world and in the policy."""
+
+    def __post_init__(self) -> None:
+        settle(self, {"length": Whole(1, 1024), "continuations": Whole(0, 64), "penalty": Number(0, 1e6)})
+        settle(self, {"last": Whole(1, 1024), "share_noise": FLAG, "stopping": FLAG})
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Of B x K candidates."""
+
+    total: Array  # (B, K) what is compared: the value less the penalty
+    value: Array  # (B, K)
+    doubt: Array  # (B, K) root of the expected squared error at the end
+    imagined: Imagined  # of the candidates' own frames
+
+
+class Scorer:
+    """Values of candidates in a world; ``policy`` continues them where the config asks for it.
+
+    Args:
+        steps: of the policy's sampler in continuations; None keeps its own.
+    """
+
+    def __init__(
+        self, world: World, value: Value, policy: Proposer, config: ScoreConfig, steps: int | None = None
+    ) -> None:
+        self.world, self.value, self.policy, self.config, self.steps = world, value, policy, config, steps
+
+    def __call__(self, candidates: Array, noise: Streams) -> Scores:
+        """``candidates`` ``(B, K, n, A)`` in units, of which ``config.length`` actions are tried."""
+        config, (rows, count) = self.config, candidates.shape[:2]
+        futures = self.world.branch(count, config.share_noise)
+        seen = first = futures.step(candidates[:, :, : config.length])
+        ends = [self._judge(first)]
+        for _ in range(config.continuations):
+            drawn = noise.normal(1 if config.share_noise else count, self.policy.horizon, candidates.shape[3])
+            drawn = np.broadcast_to(drawn, (rows, count, *drawn.shape[2:]))
+            seen = futures.step(self._follow(seen, drawn)[:, :, : config.length])
+            ends.append(self._judge(seen))
+        total, value, doubt = (np.stack(part) for part in zip(*ends, strict=True))  # (ends, B, K) each
+        end = total.argmax(axis=0)[None] if config.stopping else np.full((1, rows, count), len(ends) - 1)
+        total, value, doubt = (np.take_along_axis(part, end, axis=0)[0] for part in (total, value, doubt))
+        return Scores(total, value, doubt, first)
+
+    def _judge(self, seen: Imagined) -> tuple[Array, Array, Array]:
+        """Total, value and doubt ``(B, K)`` at the end of what was seen."""
+        value = self.value(seen)[:, :, -self.config.last :].mean(-1)
+        doubt = np.sqrt(seen.uncertainty[:, :, -1])
+        return value - self.config.penalty * self.value.doubt_unit * doubt, value, doubt
+
+    def _follow(self, seen: Imagined, noise: NDArray[np.float32]) -> Array:
+        """What the policy does at the end of what was seen: ``(B, K, n, A)``."""
+        policy, rows = cast(Continuer, self.policy), noise.shape[0] * noise.shape[1]
+        contract = policy.contract
+        proprio = seen.proprio[:, :, -1].reshape(rows, -1)
+        if seen.state is not None and getattr(policy.eyes, "reads_points", False):
+            state = torch.from_numpy(seen.state[:, :, -1].reshape(rows, -1))
+            sight = policy.eyes.of_state(torch.from_numpy(contract.normalize_proprio(proprio)), state)
+        else:
+            assert seen.frames is not None, "a policy that looks at frames needs a world that draws them"
+            frames = seen.frames[:, :, -1].reshape(rows, *seen.frames.shape[3:])
+            views = split(contract, frames, image_keys(contract))
+            sight = policy.see({**views, PROPRIO_KEYS["plain"]: proprio})
+        flat = torch.from_numpy(np.ascontiguousarray(noise).reshape(rows, 1, *noise.shape[2:]))
+        chunks = policy.chunks(sight, flat, self.steps)[:, 0].numpy()
+        return contract.denormalize_actions(chunks).reshape(noise.shape)

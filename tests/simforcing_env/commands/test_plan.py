@@ -1,0 +1,94 @@
+"""``simforcing policy train``, ``plan``, ``plan ranking`` and ``posttrain``, as they are typed."""
+
+import json
+
+import pytest
+
+from simforcing_env.commands.main import main
+from tests.simforcing_env.planning.untrained import small_policy
+from world_model.pretrained import LearnedSimulator
+from world_model.results import read_results
+
+
+@pytest.fixture
+def policy(tmp_path):
+    small_policy(horizon=8).save(tmp_path / "policy")
+    return tmp_path / "policy"
+
+
+def plan(policy, out, *more):
+    words = ["plan", "--policy", str(policy), "--json", str(out), "--k", "1", "4", "--steps", "8", "--execute", "4"]
+    return main([*words, "--look.length", "8", "--together", "2", *more])
+
+
+def test_a_plan_is_measured_filmed_and_resumed(policy, tmp_path, capsys):
+    out = tmp_path / "results" / "plan.json"
+    assert plan(policy, out, "--episodes", "1", "--film", str(tmp_path / "film.mp4")) == 0
+    assert (tmp_path / "film.mp4").stat().st_size > 1000
+    ledger = out.with_suffix(".ledger.jsonl")
+    assert len(ledger.read_text().splitlines()) == 2
+    capsys.readouterr()
+    assert plan(policy, out, "--episodes", "2") == 0
+    told = capsys.readouterr().out
+    assert "seed-800000" not in told  # it stands in the ledger
+    assert "k4_p0 seed-800001" in told
+    assert len(ledger.read_text().splitlines()) == 4
+    results = read_results(out)
+    assert {"iou_k1_p0", "iou_k4_p0", "coverage_k4_p0", "success_pose_k4_p0"} <= set(results["metrics"])
+    assert results["metrics"]["iou_k4_p0"].n == 2
+    before = json.loads(out.read_text())["metrics"]
+    assert plan(policy, out, "--episodes", "2", "--report-only") == 0
+    assert json.loads(out.read_text())["metrics"] == before
+
+
+def test_the_oracle_has_its_cell(policy, tmp_path):
+    out = tmp_path / "plan.json"
+    assert plan(policy, out, "--episodes", "1", "--worlds", "true", "--look.continuations", "0") == 0
+    assert "oracle_iou_k4" in read_results(out)["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--worlds", "pusht-nano"], "neither 'true' nor P=CHECKPOINT"),
+        (["--k", "4", "4"], "holds 4 twice"),
+        (["--report-only"], "run without --report-only"),
+        (["--value", "goal_image", "--k", "4"], "plan with pictures"),
+    ],
+)
+def test_mistakes_are_told(policy, tmp_path, capsys, words, said):
+    assert plan(policy, tmp_path / "plan.json", "--episodes", "1", *words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_ranking_is_measured(policy, tmp_path):
+    out = tmp_path / "ranking.json"
+    words = ["--episodes", "1", "--moments", "1", "--every", "1", "--k", "3", "--length", "4", "--repeats", "2"]
+    more = ["--execute", "4", "--value", "points", "--json", str(out)]
+    assert main(["plan", "ranking", "--policy", str(policy), *words, *more]) == 0
+    assert {"regret", "crn_variance_ratio"} <= set(read_results(out)["metrics"])
+    assert len(out.with_suffix(".csv").read_text().splitlines()) == 4
+
+
+def test_a_policy_is_trained_from_demonstrations(shared_data, tmp_path, capsys):
+    folder = shared_data / "pusht_human" / "pusht_cchi_v7_ep000-044.zarr"
+    words = ["--demonstrations", str(folder), "--width", "16", "--layers", "1", "--schedule.steps", "4"]
+    assert main(["policy", "train", "--out", str(tmp_path / "run"), *words]) == 0
+    assert "moments" in capsys.readouterr().out
+    assert (tmp_path / "run" / "checkpoint" / "model.safetensors").is_file()
+    assert main(["policy", "train", "--out", str(tmp_path / "run")]) == 2
+    assert "nothing to learn from" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_post_training_takes_heads_and_starts_along(policy, tmp_path):
+    out = tmp_path / "p2"
+    words = ["--rollouts", "2", "--transitions", "60", "--cpu-minutes", "0.02", "--set", "train.batch=1"]
+    words += ["--set", "train.sequences=4", "--set", "train.validation_clips=2"]
+    assert main(["posttrain", "--policy", f"diffusion:{policy}", "--out", str(out), *words]) == 0
+    trained = LearnedSimulator.from_pretrained(out / "checkpoint")
+    assert trained.heads is not None
+    assert len(trained.starts or ()) == 104
+    assert trained.recipe["rollouts"] == 2
+    assert plan(policy, tmp_path / "plan.json", "--episodes", "1", "--worlds", f"2={out / 'checkpoint'}") == 0
+    assert "iou_k4_p2" in read_results(tmp_path / "plan.json")["metrics"]
