@@ -128,6 +128,7 @@ def _arm(config: Config, simulator: LearnedSimulator, rollout: Rollout) -> None:
     from simforcing_env.evaluation.arm_video import arm_metrics, evaluate_arm_video
     from simforcing_env.evaluation.episodes import first_episodes
     from simforcing_env.evaluation.reporting import print_metrics, provenance
+    from simforcing_env.evaluation.video_metrics import headline, write_metric_table
     from simforcing_env.pictures import write_png
     from world_model.data.lerobot.reader import read_dataset
     from world_model.results import write_results
@@ -145,5 +146,6 @@ def _arm(config: Config, simulator: LearnedSimulator, rollout: Rollout) -> None:
     if config.json is None:
         return
     write_png(config.json.parent / "media" / f"{config.json.stem}.png", arm_grid(report))
-    write_results(config.json, metrics=metrics, **provenance(simulator, rollout, [config.seed]))
-    print(f"written: {config.json}")
+    write_metric_table(config.json.with_name(f"{config.json.stem}-metrics.csv"), metrics)
+    write_results(config.json, metrics=headline(metrics), **provenance(simulator, rollout, [config.seed]))
+    print(f"written: {config.json}, a table of all metrics beside it")
