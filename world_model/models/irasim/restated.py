@@ -62,7 +62,7 @@ class _Final(nn.Module):
 
 
 class Restated(nn.Module):
-    """The network of a `IrasimConfig` without readouts, with two-layer embeddings of actions."""
+    """The network of an `IrasimConfig` as the released code reads it, without readouts."""
 
     def __init__(self, config: IrasimConfig) -> None:
         super().__init__()
