@@ -76,6 +76,17 @@ COMMANDS = MappingProxyType(
             "simforcing_env.commands.bench_fuzz", "damaged files of every layout against the readers"
         ),
         "bench kill": Command("simforcing_env.commands.bench_kill", "kill recording and training; is anything lost?"),
+        "compare": Command(
+            "simforcing_env.commands.compare",
+            "run policies in a learned environment and in its teacher: do scores agree",
+        ),
+        "compare ppi": Command(
+            "simforcing_env.commands.compare_ppi", "what many imagined episodes add to a few true ones"
+        ),
+        "compare episodes": Command(
+            "simforcing_env.commands.compare_episodes", "how many episodes it takes to tell policies apart"
+        ),
+        "gate": Command("simforcing_env.commands.gate", "does a new checkpoint rank the reference policies rightly"),
         "policy serve": Command("simforcing_env.commands.policy_serve", "run a policy for a simulator elsewhere"),
         "bench params": Command("simforcing_env.commands.bench_params", "parameters of the published model sizes"),
         "bench trainstep": Command(

@@ -5,7 +5,7 @@ Their settings grade them, from nearly always right down to nearly never.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -77,32 +77,48 @@ class PushTScripted:
         self._minds: list[_Mind] = []
 
     def reset(self, seeds: Sequence[int], tasks: Sequence[Task]) -> None:
-        self._minds = [_Mind(self.skill, self._sandbox, self._goal, stream) for stream in generators(seeds, 7)]
+        self._minds = [_Mind(self.skill, self._look, self._sandbox, self._goal, g) for g in generators(seeds, 7)]
+
+    def _look(self, image: NDArray[np.uint8]) -> Pose:
+        seen = self._reader.read(image[None])
+        return type(self._goal)(float(seen.block[0, 0]), float(seen.block[0, 1]), float(seen.angle[0]))
 
     def act(self, observation: Observation) -> NDArray[np.float32]:
-        from teachers.pusht.physics import Pose
-
-        seen = self._reader.read(observation["image"])
         chunks = []
         for row, mind in enumerate(self._minds):
-            mind.agent = observation["proprio"][row].astype(np.float64)
-            mind.seen = Pose(float(seen.block[row, 0]), float(seen.block[row, 1]), float(seen.angle[row]))
+            mind.see(observation["image"][row], observation["proprio"][row])
             chunks.append([next(mind.plan) for _ in range(self.horizon)])
         return np.clip(np.array(chunks), 0.0, 512.0).astype(np.float32)
 
 
 class _Mind:
-    """What one episode's pusher knows and plans."""
+    """What one episode's pusher knows and plans; it looks at the picture only when it chooses a push."""
 
-    def __init__(self, skill: PushTSkill, sandbox: PushTWorld, goal: Pose, generator: np.random.Generator) -> None:
-        self.skill, self.sandbox, self.goal, self.generator = skill, sandbox, goal, generator
+    def __init__(
+        self,
+        skill: PushTSkill,
+        look: Callable[[NDArray[np.uint8]], Pose],
+        sandbox: PushTWorld,
+        goal: Pose,
+        generator: np.random.Generator,
+    ) -> None:
+        self.skill, self.look, self.sandbox, self.goal, self.generator = skill, look, sandbox, goal, generator
         self.agent = np.zeros(2)  # px, as seen last
-        self.seen = goal  # the block, likewise
+        self._image: NDArray[np.uint8] | None = None
+        self._block: Pose | None = None
         self.plan = self._pushes()
+
+    def see(self, image: NDArray[np.uint8], proprio: NDArray[np.float32]) -> None:
+        """Take in a new observation."""
+        self.agent, self._image, self._block = proprio.astype(np.float64), image, None
 
     @property
     def block(self) -> Pose:
-        return self.seen
+        """Where the block is in the last picture."""
+        if self._block is None:
+            assert self._image is not None
+            self._block = self.look(self._image)
+        return self._block
 
     def _pushes(self) -> Iterator[NDArray[np.float64]]:
         from teachers.pusht.behaviours import approach
@@ -127,7 +143,7 @@ class _Mind:
 
         draw, skill = self.generator, self.skill
         error = draw.normal(0.0, 1.0, 3) * (skill.blur, skill.blur, np.radians(skill.turn))
-        block = type(self.seen)(*(np.array(self.seen) + error))
+        block = type(self.goal)(*(np.array(self.block) + error))
         present = misfit(block, self.goal)
         at_random = draw.random() < skill.fumble
         best, least = None, present - 0.3

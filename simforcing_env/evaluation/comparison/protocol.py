@@ -6,9 +6,13 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Literal
 
+from world_model.atomic import replace_text
+from world_model.errors import DataError
 from world_model.pretrained import task_of
+from world_model.runtime import Precision
 
 Side = Literal["true", "learned", "again"]
 SIDES: tuple[Side, ...] = ("true", "learned", "again")
@@ -37,7 +41,7 @@ class Protocol:
     """Success probability above which a generated frame is a success."""
     history: int
     sampler_steps: int
-    precision: str
+    precision: Precision
     pixel_apart: float
     """Root mean squared difference of two frames, in grey levels, from which they have parted."""
     proprio_apart: float
@@ -54,6 +58,32 @@ class Protocol:
         """Actions per call of ``step`` for a policy that plans ``horizon`` of them: whole frames, at least one."""
         wanted = min(horizon, self.execute or horizon)
         return max(wanted // per_frame, 1) * per_frame
+
+
+def write_protocol(path: Path, protocol: Protocol) -> None:
+    """As JSON with its hash; the file appears whole or not at all."""
+    replace_text(path, json.dumps({**asdict(protocol), "hash": protocol.hash}, indent=2) + "\n")
+
+
+def read_protocol(path: Path) -> Protocol:
+    """Inverse of `write_protocol`.
+
+    Raises:
+        DataError: absent, damaged, or not what its hash says.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        said = record.pop("hash")
+        protocol = Protocol(**record)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(
+            f"{path} is no protocol of a comparison ({error!r}); write it with simforcing compare"
+        ) from error
+    if protocol.hash != said:
+        raise DataError(
+            f"{path} was changed by hand: its hash is {protocol.hash} and not {said}; run the comparison again"
+        )
+    return protocol
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
-
-import gymnasium as gym
 
 from simforcing_env.chunk_env import ChunkVectorEnv
 from simforcing_env.evaluation.comparison.outcome import Key, Outcome, read_outcomes
@@ -17,7 +14,7 @@ from simforcing_env.evaluation.comparison.protocol import SIDES, Protocol, Side,
 from simforcing_env.policies.policy import Policy
 from world_model.contract import Contract
 from world_model.ledger import append_records
-from world_model.pretrained import LearnedSimulator
+from world_model.pretrained import LearnedSimulator, task_of
 
 
 @dataclass
@@ -27,7 +24,6 @@ class Worlds:
     protocol: Protocol
     simulator: LearnedSimulator
     device: str = "cpu"
-    teacher_options: dict[str, Any] = field(default_factory=dict)
     _made: dict[tuple[bool, int, int], ChunkVectorEnv] = field(default_factory=dict)
 
     @property
@@ -38,25 +34,38 @@ class Worlds:
         """An environment with ``count`` slots, in DISABLED mode."""
         key = (side == "learned", count, chunk)
         if key not in self._made:
-            learned = {
-                "checkpoint": self.simulator,
-                "device": self.device,
-                "precision": self.protocol.precision,
-                "history": self.protocol.history,
-                "sampler_steps": self.protocol.sampler_steps,
-                "success_threshold": self.protocol.threshold,
-            }
-            made: Any = gym.make_vec(
-                self.protocol.env if side == "learned" else self.protocol.teacher,
-                num_envs=count,
-                chunk=chunk,
-                autoreset_mode="Disabled",
-                frames_in_info=False,
-                max_episode_steps=None,
-                **(learned if side == "learned" else self.teacher_options),
-            )
-            self._made[key] = made.unwrapped
+            self._made[key] = self._learned(count, chunk) if side == "learned" else self._true(count, chunk)
         return self._made[key]
+
+    def _learned(self, count: int, chunk: int) -> ChunkVectorEnv:
+        from simforcing_env.vector_env import WorldModelVectorEnv
+
+        protocol = self.protocol
+        return WorldModelVectorEnv(
+            count,
+            checkpoint=self.simulator,
+            history=protocol.history,
+            sampler_steps=protocol.sampler_steps,
+            device=self.device,
+            precision=protocol.precision,
+            success_threshold=protocol.threshold,
+            chunk=chunk,
+            autoreset_mode="Disabled",
+            frames_in_info=False,
+        )
+
+    def _true(self, count: int, chunk: int) -> ChunkVectorEnv:
+        from simforcing_env.teacher_env import TeacherVectorEnv
+        from teachers.registry import make_teacher
+
+        contract = self.contract
+        return TeacherVectorEnv(
+            count,
+            teacher=lambda: make_teacher(contract.name, contract),
+            chunk=chunk,
+            autoreset_mode="Disabled",
+            frames_in_info=False,
+        )
 
     def close(self) -> None:
         """Close all of them."""
@@ -76,7 +85,8 @@ def run_comparison(
     ledger: Path,
     *,
     watch: Watch = lambda policy, outcomes, traces: None,
-    again: bool = True,
+    step: Callable[[int], None] = lambda done: None,
+    sides: Sequence[Side] = SIDES,
 ) -> dict[Key, Outcome]:
     """Run every policy from every start on every side and return all outcomes, those of earlier runs included.
 
@@ -84,16 +94,18 @@ def run_comparison(
     that its episodes have the neighbours that they would have had, and come out the same to the last bit.
 
     Args:
-        again: also run the teacher with other seeds, for the noise floor.
+        step: told the number of batches that are done.
+        sides: to run; a learned episode is held against the true one only where that runs in the same call.
     """
     protocol, contract = worlds.protocol, worlds.contract
     known = read_outcomes(ledger, protocol.hash)
     instrument: Instrument | None = INSTRUMENTS[contract.name]() if contract.name in INSTRUMENTS else None
-    sides = SIDES if again else SIDES[:2]
+    done = 0
     for policy in policies:
         chunk = protocol.chunk(policy.horizon, contract.actions_per_frame)
         for first in range(0, len(starts), protocol.batch):
             some = starts[first : first + protocol.batch]
+            done += 1
             if all((side, policy.hash, start) in known for side in sides for start in some):
                 continue
             traces: dict[str, list[Trace]] = {}
@@ -103,15 +115,16 @@ def run_comparison(
                 env = worlds.env(side, len(some), chunk)
                 traces[side] = play(env, policy, episodes, protocol.frames)
                 for row, (episode, trace) in enumerate(zip(episodes, traces[side], strict=True)):
-                    apart = (
-                        parted(trace, traces["true"][row], protocol, contract, instrument) if side == "learned" else {}
-                    )
+                    apart = {}
+                    if side == "learned" and "true" in traces:
+                        apart = parted(trace, traces["true"][row], protocol, contract, instrument)
                     outcomes.append(_outcome(protocol, policy, episode.side, episode.start, episode.seed, trace, apart))
             watch(policy, outcomes, traces)
             fresh = [outcome for outcome in outcomes if outcome.key not in known]
             append_records(ledger, [outcome.line() for outcome in fresh])
             known |= {outcome.key: outcome for outcome in fresh}
-    wanted = {(side, policy.hash, start) for side in get_args(Side) for policy in policies for start in starts}
+            step(done)
+    wanted = {(side, policy.hash, start) for side in SIDES for policy in policies for start in starts}
     return {key: outcome for key, outcome in known.items() if key in wanted}
 
 
@@ -124,8 +137,6 @@ def _outcome(
     trace: Trace,
     apart: dict[str, int | None],
 ) -> Outcome:
-    from world_model.pretrained import task_of
-
     doubts = trace.uncertainty or [0.0]
     return Outcome(
         protocol=protocol.hash,

@@ -1,0 +1,142 @@
+"""A comparison as one web page that needs nothing else: pictures and films are inside."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simforcing_env.commands.tables import show
+from simforcing_env.evaluation.comparison.films import KINDS
+from simforcing_env.evaluation.comparison.protocol import Protocol
+from simforcing_env.evaluation.comparison.scores import Scores, success
+from simforcing_env.evaluation.plots import figure, save_figure
+from world_model.atomic import replace_text
+from world_model.results import Metric, wilson
+
+FILMS = 4  # of each kind in the page
+_STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;color:#222}
+table{border-collapse:collapse;font-size:13px;margin:.5em 0}
+td,th{border:1px solid #ccc;padding:2px 7px;text-align:right}
+td:first-child,th:first-child{text-align:left}
+th{background:#f2f2f2}
+figure{display:inline-block;margin:6px 12px 6px 0;vertical-align:top}
+figcaption{font-size:12px;max-width:272px;overflow-wrap:anywhere}
+details{margin:.6em 0}
+summary{cursor:pointer;font-weight:600}
+.wide{overflow-x:auto}
+"""
+TITLES = {
+    "true-alone": "Success in truth alone",
+    "learned-alone": "Success in imagination alone",
+    "both-succeed": "Success on both sides",
+    "both-fail": "Failure on both sides",
+}
+HEADLINES = ("pearson", "spearman", "kendall", "mmrv", "bias", "kappa", "noise_floor", "speedup")
+
+
+def write_page(
+    path: Path,
+    protocol: Protocol,
+    scores: Scores,
+    metrics: Mapping[str, Metric],
+    tables: Mapping[str, tuple[Sequence[str], Sequence[Sequence[object]]]],
+) -> None:
+    """Write ``media/<name>.png`` and ``media/<name>.html`` beside the results ``path``."""
+    media = path.parent / "media"
+    drawn = scatter(scores)
+    save_figure(media / f"{path.stem}.png", drawn)
+    title = f"{protocol.env} against {protocol.teacher}"
+    parts = [f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title>"]
+    parts += [f"<style>{_STYLE}</style><h1>{html.escape(title)}</h1>"]
+    parts += [
+        f"<p>{len(scores.policies)} policies from the same {len(scores.starts)} starts on both sides, "
+        f"{len(scores.policies) * len(scores.starts)} episodes each. Intervals are 95 %.</p>"
+    ]
+    first = {name: metrics[name] for name in HEADLINES if name in metrics}
+    parts += [_metric_table(first), f"<img src='{_png(media / f'{path.stem}.png')}' alt='scores of both sides'>"]
+    for heading, (columns, rows) in tables.items():
+        shown = len(rows) <= 30
+        parts += [f"<details{' open' if shown else ''}><summary>{html.escape(heading)} ({len(rows)})</summary>"]
+        parts += [f"<div class=wide>{_table(columns, rows)}</div></details>"]
+    parts += ["<h2>Episodes</h2><p>True left, learned right, four times as fast as life.</p>"]
+    parts += _films(path.with_suffix(".films"), scores)
+    rest = {name: metric for name, metric in metrics.items() if name not in first}
+    parts += ["<details open><summary>All numbers</summary>", _metric_table(rest), "</details>"]
+    facts = [[name, value] for name, value in {**asdict(protocol), "protocol": protocol.hash}.items()]
+    parts += ["<details open><summary>Protocol and hashes</summary>", _table(["setting", "value"], facts), "</details>"]
+    replace_text(media / f"{path.stem}.html", "\n".join(parts) + "\n</html>\n")
+
+
+def scatter(scores: Scores) -> Any:
+    """Learned over true success of each policy with Wilson intervals; beside it the two true runs."""
+    again = scores.again is not None
+    drawn, axes = figure(10.0 if again else 5.2, 4.8, 2 if again else 1)
+    true = success(scores.true)
+    panels = [("learned success", "same policies, same starts", success(scores.learned))]
+    if scores.again is not None:
+        panels.append(("true success, other seeds", "noise floor: truth against truth", success(scores.again)))
+    for axis, (label, title, other) in zip(axes, panels, strict=True):
+        axis.plot([0, 1], [0, 1], color="0.7", linewidth=0.8, zorder=0)
+        for i, _ in enumerate(scores.policies):
+            x, y = true[i].mean(), other[i].mean()
+            bars = [_bars(side[i]) for side in (true, other)]
+            axis.errorbar(x, y, xerr=bars[0], yerr=bars[1], fmt="o", markersize=5, elinewidth=0.6, color=f"C{i % 10}")
+            axis.annotate(str(i + 1), (x, y), textcoords="offset points", xytext=(5, 4), fontsize=8)
+        axis.set(xlabel="true success", ylabel=label, title=title, xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        axis.grid(alpha=0.3)
+        axis.set_aspect("equal")
+    return drawn
+
+
+def _bars(outcomes: np.ndarray[Any, Any]) -> list[list[float]]:
+    rate = float(outcomes.mean())
+    low, high = wilson(int(outcomes.sum()), len(outcomes))
+    return [[max(rate - low, 0.0)], [max(high - rate, 0.0)]]
+
+
+def _films(folder: Path, scores: Scores) -> list[str]:
+    parts = []
+    assert set(TITLES) == set(KINDS.values())
+    for kind, title in TITLES.items():
+        found = [
+            (i, name, folder / f"{digest}-{kind}.webp")
+            for i, (name, digest) in enumerate(zip(scores.policies, scores.hashes, strict=True), 1)
+        ]
+        found = [entry for entry in found if entry[2].exists()]
+        if not found:
+            continue
+        picked = [
+            found[k] for k in np.unique(np.linspace(0, len(found) - 1, min(FILMS, len(found))).round().astype(int))
+        ]
+        parts.append(f"<h3>{title}</h3>")
+        for number, name, film in picked:
+            source = "data:image/webp;base64," + base64.b64encode(film.read_bytes()).decode()
+            said = html.escape(f"{number}: {name}")
+            parts.append(f"<figure><img src='{source}' alt=''><figcaption>{said}</figcaption></figure>")
+    return parts
+
+
+def _metric_table(metrics: Mapping[str, Metric]) -> str:
+    rows = []
+    for name, metric in metrics.items():
+        interval = "" if metric.low is None or metric.high is None else f"{show(metric.low)} to {show(metric.high)}"
+        count = "" if metric.n is None else metric.n
+        rows.append([name, show(metric.value), interval, count, metric.unit])
+    return _table(["number", "value", "95 %", "n", "unit"], rows)
+
+
+def _table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    head = "".join(f"<th>{html.escape(str(cell))}</th>" for cell in heading)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(str(c))}</td>" for c in line) + "</tr>" for line in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _png(path: Path) -> str:
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()

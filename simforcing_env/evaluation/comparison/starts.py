@@ -1,0 +1,45 @@
+"""Which starts a comparison runs from, where the user names none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from world_model.errors import InputError
+from world_model.extras import require
+
+Split = Literal["validation", "test"]
+
+
+def _pusht(name: str, split: Split, episodes: int) -> list[str]:
+    first = require("teachers.pusht.starts", "pusht").SEEDS[split][0]
+    return [f"seed-{first + i}" for i in range(episodes)]
+
+
+def _libero(name: str, split: Split, episodes: int) -> list[str]:
+    """The first ``episodes`` initial states of every task, task by task."""
+    module = require("teachers.libero.suites", "libero")
+    suite = name.removesuffix("-real")
+    found: dict[str, list[str]] = {}
+    for start in module.starts(suite, split):
+        found.setdefault(start.split("/")[1], []).append(start)
+    shortest = min(len(some) for some in found.values())
+    if episodes > shortest:
+        raise InputError(f"--episodes is {episodes} but {split} has {shortest} starts of each task; ask for fewer")
+    return [start for some in found.values() for start in some[:episodes]]
+
+
+FIRST_STARTS: Mapping[str, Callable[[str, Split, int], list[str]]] = {"pusht": _pusht, "libero": _libero}
+"""Beginning of a world's name to its starts, ``episodes`` of each task."""
+
+
+def first_starts(world: str, split: Split, episodes: int) -> list[str]:
+    """The first starts of a split.
+
+    Raises:
+        InputError: a world whose starts have to be named, or more than there are.
+    """
+    for beginning, starts in FIRST_STARTS.items():
+        if world.startswith(beginning):
+            return starts(world, split, episodes)
+    raise InputError(f"world {world!r} has no list of starts here; name them with --starts")
