@@ -111,4 +111,4 @@ def cohen_kappa(truth: ArrayLike, guess: ArrayLike) -> float | None:
 
 
 def _vary(a: Array, b: Array) -> bool:
-    return np.ptp(a) > 0 and np.ptp(b) > 0
+    return bool(np.ptp(a) > 0 and np.ptp(b) > 0)

@@ -69,7 +69,7 @@ def play(
                 traces[row].success_frame = done + int(valid[row])
         numbers = [done + int(valid[row]) for row in range(count)]
         for row in np.flatnonzero(live):
-            _see(traces, [row], observation, infos, numbers[row], labels, contract)
+            _see(traces, [int(row)], observation, infos, numbers[row], labels, contract)
         live &= ~terminated
         done += env.frames_per_step
     for trace in traces:

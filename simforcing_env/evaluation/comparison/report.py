@@ -75,7 +75,7 @@ def policy_rows(scores: Scores) -> Rows:
         cells += [_number(mcnemar(true[i], learned[i]))]
         for side_outcomes in (scores.true, scores.learned):
             best = [o.best["coverage"] for o in side_outcomes[i] if "coverage" in o.best]
-            cells += [_number(np.mean(best)) if best else ""]
+            cells += [_number(float(np.mean(best))) if best else ""]
         rows.append(cells)
     return heading, rows
 

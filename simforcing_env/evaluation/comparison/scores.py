@@ -93,8 +93,7 @@ def comparison_metrics(scores: Scores, generator: np.random.Generator, timing: b
         found |= {f"noise_floor_{name}": metric for name, metric in episode_agreement(again, true, generator).items()}
     for name in ("coverage", "progress"):
         if name in scores.true[0][0].best and name in scores.learned[0][0].best:
-            pair = (label_means(side, name) for side in (scores.learned, scores.true))
-            graded = agreement(*pair, generator)
+            graded = agreement(label_means(scores.learned, name), label_means(scores.true, name), generator)
             found |= {f"{key}_{name}": graded[key] for key in ("pearson", "spearman", "bias") if key in graded}
     found |= decisions(learned, true)
     if timing:
