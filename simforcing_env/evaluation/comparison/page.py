@@ -61,10 +61,11 @@ def write_page(
     ]
     first = {name: metrics[name] for name in HEADLINES if name in metrics}
     parts += [_metric_table(first), f"<img src='{_png(media / f'{path.stem}.png')}' alt='scores of both sides'>"]
-    for heading, (columns, rows) in tables.items():
+    for heading, (columns, lines) in tables.items():
+        rows = [[number, *line] for number, line in enumerate(lines, 1)]  # policies have these numbers in the picture
         shown = len(rows) <= 30
         parts += [f"<details{' open' if shown else ''}><summary>{html.escape(heading)} ({len(rows)})</summary>"]
-        parts += [f"<div class=wide>{_table(columns, rows)}</div></details>"]
+        parts += [f"<div class=wide>{_table(['no', *columns], rows)}</div></details>"]
     parts += ["<h2>Episodes</h2><p>True left, learned right, four times as fast as life.</p>"]
     parts += _films(path.with_suffix(".films"), scores)
     rest = {name: metric for name, metric in metrics.items() if name not in first}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from world_model.atomic import replace_text
-from world_model.errors import DataError
+from world_model.errors import DataError, InputError
 from world_model.pretrained import task_of
 from world_model.runtime import Precision
 
@@ -55,7 +55,15 @@ class Protocol:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
     def chunk(self, horizon: int, per_frame: int) -> int:
-        """Actions per call of ``step`` for a policy that plans ``horizon`` of them: whole frames, at least one."""
+        """Actions per call of ``step`` for a policy that plans ``horizon`` of them: whole frames, at least one.
+
+        Raises:
+            InputError: it plans less than a frame.
+        """
+        if horizon < per_frame:
+            raise InputError(
+                f"a policy plans {horizon} actions but a frame takes {per_frame}; let it plan a multiple of that"
+            )
         wanted = min(horizon, self.execute or horizon)
         return max(wanted // per_frame, 1) * per_frame
 

@@ -11,6 +11,7 @@ from simforcing_env.evaluation.comparison.outcome import Key, Outcome, read_outc
 from simforcing_env.evaluation.comparison.parting import INSTRUMENTS, Instrument, parted
 from simforcing_env.evaluation.comparison.playing import Trace, play
 from simforcing_env.evaluation.comparison.protocol import SIDES, Protocol, Side, planned
+from simforcing_env.evaluation.comparison.starts import task_words
 from simforcing_env.policies.policy import Policy
 from world_model.contract import Contract
 from world_model.ledger import append_records
@@ -100,6 +101,7 @@ def run_comparison(
     protocol, contract = worlds.protocol, worlds.contract
     known = read_outcomes(ledger, protocol.hash)
     instrument: Instrument | None = INSTRUMENTS[contract.name]() if contract.name in INSTRUMENTS else None
+    words = task_words(contract.name)
     done = 0
     for policy in policies:
         chunk = protocol.chunk(policy.horizon, contract.actions_per_frame)
@@ -113,7 +115,7 @@ def run_comparison(
             for side in sides:
                 episodes = planned(protocol, side, some, first)
                 env = worlds.env(side, len(some), chunk)
-                traces[side] = play(env, policy, episodes, protocol.frames)
+                traces[side] = play(env, policy, episodes, protocol.frames, words)
                 for row, (episode, trace) in enumerate(zip(episodes, traces[side], strict=True)):
                     apart = {}
                     if side == "learned" and "true" in traces:

@@ -33,6 +33,14 @@ FIRST_STARTS: Mapping[str, Callable[[str, Split, int], list[str]]] = {"pusht": _
 """Beginning of a world's name to its starts, ``episodes`` of each task."""
 
 
+def task_words(world: str) -> tuple[str, ...]:
+    """What each task of a world asks for in words, by its number; none where tasks have no words here."""
+    if not world.startswith("libero"):
+        return ()
+    tasks = require("teachers.libero.suites", "libero").tasks(world.removesuffix("-real"))
+    return tuple(str(task.language) for task in tasks)
+
+
 def first_starts(world: str, split: Split, episodes: int) -> list[str]:
     """The first starts of a split.
 

@@ -1,11 +1,14 @@
 """When an episode counts as a success, at every border, and that neighbours change nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from simforcing_env.evaluation.comparison.parting import distances, parted
 from simforcing_env.evaluation.comparison.playing import Trace, play
 from simforcing_env.evaluation.comparison.protocol import Planned, Protocol, planned, read_protocol, write_protocol
+from simforcing_env.evaluation.comparison.starts import first_starts
 from tests.world_model.tiny import tiny_contract
 from world_model.errors import DataError, InputError
 
@@ -95,6 +98,25 @@ def test_an_answer_of_another_shape_is_refused(make_vector):
     policy.act = lambda observation: np.zeros((1, 3, 2), np.float32)
     with pytest.raises(InputError, match="policy 'script' answered with shape"):
         play(env, policy, episodes(1), 4)
+
+
+@pytest.mark.parametrize(
+    ("horizon", "per_frame", "execute", "chunk"), [(8, 1, 0, 8), (8, 4, 5, 4), (6, 4, 0, 4), (8, 4, 1, 4), (8, 1, 3, 3)]
+)
+def test_chunks_are_whole_frames(horizon, per_frame, execute, chunk):
+    assert replace(PROTOCOL, execute=execute).chunk(horizon, per_frame) == chunk
+
+
+def test_a_policy_that_plans_less_than_a_frame_is_refused():
+    with pytest.raises(InputError, match="a policy plans 2 actions but a frame takes 4"):
+        PROTOCOL.chunk(2, 4)
+
+
+def test_the_first_starts_of_a_split():
+    assert first_starts("pusht", "test", 2) == ["seed-900000", "seed-900001"]
+    assert first_starts("pusht", "validation", 1) == ["seed-800000"]
+    with pytest.raises(InputError, match="name them with --starts"):
+        first_starts("tiny", "test", 1)
 
 
 def test_seeds_are_shared_by_the_first_two_sides_alone():
