@@ -40,7 +40,7 @@ from world_model.models.layers import TimestepEmbedding, fourier
 from world_model.models.step_condition import StepCondition, StepConditionConfig, check_pairs, last_frames
 from world_model.models.unet import DRAWING, Drawer, Encoder, UNetConfig
 from world_model.models.views import PlanarMaps, SceneConfig, SceneMaps
-from world_model.rules import Number, Whole, settle
+from world_model.rules import FLAG, Number, Whole, settle
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,9 @@ class KeyPointConfig:
     unet: UNetConfig = field(default_factory=UNetConfig)
     condition_dim: int = 256
     prediction: str = "x0"
+    gated: bool = False
+    """Say in every cell of each view how much of the anchor stays, so that what has left it can be wiped out; without,
+    all of it stays and the drawing is added."""
     noise: NoiseConfig = field(default_factory=NoiseConfig)
     pairs: int = 6
     """Pairs of anchor and target frame that are drawn from each training window."""
@@ -74,9 +77,11 @@ class KeyPointConfig:
     def __post_init__(self) -> None:
         settle(self, DRAWING)
         settle(self, {"pairs": Whole(1, 65_536), "forget": Number(0, 1), "read_weight": Number(0, 1e6)})
-        settle(self, {"state_noise": Number(1e-6, 1), "anchors": Whole(0, 65_536)})
+        settle(self, {"state_noise": Number(1e-6, 1), "gated": FLAG, "anchors": Whole(0, 65_536)})
         if self.anchors and self.pairs % self.anchors:
             raise InputError(f"pairs is {self.pairs}, which {self.anchors} anchors cannot share; use a multiple")
+        if self.gated and self.prediction == "v":
+            raise InputError("gated says how much of the anchor stays, but with prediction 'v' none does; use 'x0'")
         check_pairs("forecast.relative", self.forecast.relative, self.step.proprio_dim, self.forecast.state_dim)
 
 
@@ -150,7 +155,11 @@ class KeyPointNet(nn.Module):
         stays = [0.0 if view.mounted else 1.0 for view in views] or [1.0]
         per_view = torch.tensor(stays).repeat_interleave(channels // len(stays))
         self.register_buffer("stays", per_view[:, None, None], persistent=False)  # (C, 1, 1)
-        self.drawer = Drawer(config.unet, 2 * channels + self.draw_points.channels, channels, dim)
+        self.gates = len(stays) if config.gated else 0
+        seen = 2 * channels + self.draw_points.channels
+        self.drawer = Drawer(config.unet, seen, channels + self.gates, dim)
+        if self.gates and self.drawer.out.bias is not None:
+            nn.init.constant_(self.drawer.out.bias[channels:], _OPEN)
 
     def look(self, latents: Tensor, proprio: Tensor) -> Anchor:
         """Encode and read frames ``(B, C, U, V)`` with their proprio ``(B, P)``."""
@@ -192,7 +201,11 @@ class KeyPointNet(nn.Module):
         out, log_error = self.drawer(pictures, condition, anchor.features, anchor.deep)
         if self.config.prediction == "v":
             return z - noise_level[:, None, None, None] * out, log_error
-        return self.stays * anchor.latents + out, log_error
+        if not self.gates:
+            return self.stays * anchor.latents + out, log_error
+        out, gates = out.split([z.shape[1], self.gates], dim=1)
+        kept = gates.sigmoid().repeat_interleave(z.shape[1] // self.gates, dim=1)  # (B, C, U, V)
+        return self.stays * kept * anchor.latents + out, log_error
 
     def loss(self, clip: Clip, generator: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
         """Reading the anchors and drawing the targets of random pairs of frames of each window."""
@@ -283,6 +296,7 @@ class KeyPointNet(nn.Module):
         return torch.cat([p.float().flatten(1) for p in parts], dim=1)
 
 
+_OPEN = 4.0  # a gate's first value: nearly all of the anchor stays
 _FAR = 2.0  # twice the picture: an unrolled forecast is kept from running away
 
 

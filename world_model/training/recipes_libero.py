@@ -92,6 +92,7 @@ def _libero(state: SceneEncoding, front: ViewConfig, planes: tuple[float, ...]) 
         },
         "noise": {"pure": 0.8},
         "anchors": 2,
+        "gated": True,
         "unet": {"width": 96, "deep_width": 160, "deep_blocks": 2},
     }
     train = TrainConfig(
