@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from world_model.diffusion import EulerConfig, EulerSampler, RenoiseConfig, RenoiseSampler
-from world_model.errors import InputError
+from world_model.errors import DataError, InputError
 from world_model.interface import Clip, History
 from world_model.models import MODELS
 from world_model.registry import build
@@ -190,6 +190,37 @@ def test_pairs_align_actions_with_targets() -> None:
     assert torch.equal(history.actions[:, -1], data.actions[row, targets - 2])
     assert anchors.min() >= 2
     assert anchors.max() <= 8
+
+
+def test_pairs_share_anchors_in_turn() -> None:
+    model, data = make("e", pairs=6, anchors=2), clip(frames=9)
+    anchors = model._pairs(data, torch.Generator().manual_seed(0))[2].reshape(4, 2, 3)
+    assert (anchors == anchors[..., :1]).all()
+    assert len(anchors.unique()) > 2
+    looked: list[int] = []
+    plain = model.look
+    model.look = lambda latents, proprio: looked.append(len(latents)) or plain(latents, proprio)
+    loss, _ = model.loss(data, torch.Generator().manual_seed(0))
+    assert looked == [8]
+    assert torch.isfinite(loss)
+    with pytest.raises(DataError, match="pairs is 6, which 4 anchors cannot share"):
+        make("e", pairs=6, anchors=4)
+
+
+def test_gates_wipe_out_the_anchor_or_keep_it() -> None:
+    """A gate that is shut leaves nothing of the anchor; one that is open adds the drawing to it."""
+    model, data = make("e", gated=True).eval(), clip()
+    torch.nn.init.zeros_(model.drawer.out.weight)
+    drawn = torch.linspace(-1, 1, 4)
+    noise = torch.randn(4, 1, 4, 8, 8)
+    for bias, kept in ((-50.0, 0.0), (0.0, 0.5), (50.0, 1.0)):
+        with torch.no_grad():
+            model.drawer.out.bias.copy_(torch.cat([drawn, torch.tensor([bias])]))
+            context = model.condition(data.history(0, 3), data.actions[:, 2:3])
+            made = model.denoise(noise, torch.ones(4, 1), context).latents[:, 0]
+        torch.testing.assert_close(made, kept * data.latents[:, 2] + drawn[:, None, None])
+    with pytest.raises(DataError, match="gated"):
+        make("e", gated=True, prediction="v")
 
 
 def test_drawing_never_sees_generated_frames() -> None:
