@@ -194,7 +194,9 @@ class LeRobotDataset(Sequence[Episode]):
             return expected
         try:
             own = Contract.from_json(file.read_text(encoding="utf-8"))
-        except (ContractError, UnicodeError) as error:
+        except UnicodeError as error:
+            raise ContractError(f"{file} holds no text ({error}); it is damaged, copy it again") from error
+        except ContractError as error:
             raise ContractError(f"{file}: {error}") from error
         if expected is not None:
             own.require_same(expected, str(self.path), "the reader")
