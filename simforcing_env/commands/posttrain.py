@@ -51,6 +51,7 @@ def run(config: Config) -> None:
     """Record, train, leave a checkpoint in ``out/checkpoint``."""
     import torch
 
+    from simforcing_env.commands.policy_record import record
     from simforcing_env.evaluation.loading import open_simulator
     from world_model.errors import InputError
     from world_model.training.recipes import RECIPES
@@ -67,8 +68,15 @@ def run(config: Config) -> None:
         raise InputError(
             f"checkpoint {simulator.hash} was made by recipe {recipe!r}, which is not shipped; choose another one"
         )
-    record(config, "train", config.out / "rollouts", config.rollouts)
-    record(config, "validation", config.out / "held-out", max(4, config.rollouts // 50))
+    options = {
+        "policy": config.policy,
+        "transitions": config.transitions,
+        "execute": config.execute,
+        "noise": config.noise,
+    }
+    record(options, "train", config.out / "rollouts", config.rollouts, config.seed, config.workers)
+    held_out = max(4, config.rollouts // 50)
+    record(options, "validation", config.out / "held-out", held_out, config.seed, config.workers)
     own = (f"train.optim.learning_rate={config.learning_rate}", "train.overfit_steps=0", "train.validation_clips=16")
     trainer = start_run(
         recipe,
@@ -88,20 +96,3 @@ def run(config: Config) -> None:
     trained.save_pretrained(config.out / "checkpoint")
     print("\n".join(f"{name:16} {value:.4f}" for name, value in metrics.items()))
     print(f"checkpoint: {config.out / 'checkpoint'}")
-
-
-def record(config: Config, split: str, out: Path, episodes: int) -> None:
-    """Record rollouts of one split; a folder that holds some of them already is continued."""
-    from simforcing_env.evaluation.progress import counting
-    from simforcing_env.policies.recording import PolicyJob
-    from teachers.collection import collect
-
-    options = {
-        "policy": config.policy,
-        "transitions": config.transitions,
-        "execute": config.execute,
-        "noise": config.noise,
-    }
-    job = PolicyJob("pusht", split, config.seed, None, options, 25, episodes)  # type: ignore[arg-type]
-    with counting(f"recording {split} rollouts", episodes) as step:
-        collect(job, out, config.workers, lambda done, total: step(done))

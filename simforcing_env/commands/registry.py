@@ -100,6 +100,7 @@ COMMANDS = MappingProxyType(
             "simforcing_env.commands.plan_ranking", "hold the predicted values of candidates against the true ones"
         ),
         "posttrain": Command("simforcing_env.commands.posttrain", "train a world model on with a policy's rollouts"),
+        "policy record": Command("simforcing_env.commands.policy_record", "record what a policy does as a data set"),
         "policy train": Command("simforcing_env.commands.policy_train", "train a diffusion policy on demonstrations"),
         "experts": Command("simforcing_env.commands.experts", "how often the scripted LIBERO experts succeed"),
         "doctor": Command("simforcing_env.commands.doctor", "check this machine, a data set or a checkpoint"),

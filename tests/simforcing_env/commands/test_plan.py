@@ -6,6 +6,7 @@ import pytest
 
 from simforcing_env.commands.main import main
 from tests.simforcing_env.planning.untrained import small_policy
+from world_model.data.lerobot.reader import read_dataset
 from world_model.pretrained import LearnedSimulator
 from world_model.results import read_results
 
@@ -68,6 +69,21 @@ def test_ranking_is_measured(policy, tmp_path):
     assert main(["plan", "ranking", "--policy", str(policy), *words, *more]) == 0
     assert {"regret", "crn_variance_ratio"} <= set(read_results(out)["metrics"])
     assert len(out.with_suffix(".csv").read_text().splitlines()) == 4
+
+
+def test_a_policy_is_recorded_and_learned_from(tmp_path, capsys):
+    data, run = tmp_path / "data", tmp_path / "run"
+    words = ["--policy", "random:horizon=4", "--episodes", "2", "--transitions", "20", "--execute", "4"]
+    assert main(["policy", "record", "--out", str(data), *words]) == 0
+    recorded = read_dataset(data)
+    assert recorded.lengths.tolist() == [21, 21]
+    assert recorded.behaviours == ["policy", "policy"]
+    assert recorded.starts[0] != recorded.starts[1]
+    assert main(["policy", "record", "--out", str(data), *words, "--noise", "3"]) == 2
+    assert "another --out" in capsys.readouterr().err
+    words = ["--dataset", str(data), "--horizon", "8", "--width", "16", "--layers", "1", "--schedule.steps", "3"]
+    assert main(["policy", "train", "--out", str(run), *words]) == 0
+    assert f"{2 * 2 * (20 - 8 + 1)} moments" in capsys.readouterr().out  # and their mirror images
 
 
 def test_a_policy_is_trained_from_demonstrations(shared_data, tmp_path, capsys):
