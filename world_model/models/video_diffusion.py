@@ -28,6 +28,7 @@ RULES: dict[str, Rule] = {
     "frames": Whole(2, 4096),
     "history": Whole(1, 256),
     "dropout": Number(0, 1),
+    "limit": Number(0, 1e6),
     "objective": Choice(tuple(OBJECTIVES)),
     "known_clean": FLAG,
 }
@@ -53,8 +54,12 @@ class VideoConfig:
     """Levels of flow matching."""
     known_clean: bool = False
     """Known frames have time 0 (Wan, SimForcing) instead of the new ones' (IRASim)."""
+    limit: float = 0.0
+    """Largest size of a clean latent that is believed, which keeps a model that is not trained long from running away;
+    0 for none, as published."""
     channel_weights: tuple[float, ...] = ()
-    """Weight of each latent channel in the loss, e.g. the codec's squared scales."""
+    """Weight of each latent channel in the expected error, e.g. the codec's squared scales. All channels of noise or
+    velocity count alike in the loss: unlearned ones would grow while sampling, however little they show."""
 
     def __post_init__(self) -> None:
         settle(self, RULES)
@@ -115,7 +120,7 @@ class VideoDiffusion(nn.Module, ABC):
     def denoise(self, noisy: Tensor, noise_level: Tensor, context: Context, **further: Any) -> Denoised:
         """See `WorldModel.denoise`; known frames have the noise level of the first new one, or none."""
         answer = self.of_new(noisy, noise_level, context, **further)
-        latents = self.objective.clean(answer.latents, noisy, noise_level)
+        latents = self._clean(answer, noisy, noise_level)
         return Denoised(latents, *self._read(answer.features, context.history))
 
     def loss(self, clip: Clip, generator: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
@@ -129,11 +134,11 @@ class VideoDiffusion(nn.Module, ABC):
         withheld = torch.rand(batch, generator=generator, device=generator.device) < self.config.dropout
         context = self._context(clip.history(0, first), clip.actions[:, first - 1 :], withheld.to(device))
         answer = self.of_new(noisy, levels, context)
-        wrong = channel_error(answer.latents, self.objective.target(target, noise), self.config.channel_weights)
+        wrong = channel_error(answer.latents, self.objective.target(target, noise), ())
         loss, logs = wrong.mean(), {"answer": wrong.mean().detach()}
         if self.proprio is not None:
             proprio, log_error = self._read(answer.features, context.history)
-            clean = self.objective.clean(answer.latents, noisy, levels).detach()
+            clean = self._clean(answer, noisy, levels).detach()
             squared = channel_error(clean, target, self.config.channel_weights)
             moved = ((proprio - wanted) / STEP_SCALE).abs().clamp(max=25).mean()
             error = (log_error - squared.clamp_min(1e-8).log()).square().mean()
@@ -159,6 +164,10 @@ class VideoDiffusion(nn.Module, ABC):
         times = torch.cat([first.expand(-1, known.shape[1]), times], dim=1)
         answer = self.answer(frames, times, context.told, **further)
         return Answer(answer.latents[:, known.shape[1] :].float(), answer.features[:, known.shape[1] :])
+
+    def _clean(self, answer: Answer, noisy: Tensor, levels: Tensor) -> Tensor:
+        clean = self.objective.clean(answer.latents, noisy, levels)
+        return clean.clamp(-self.config.limit, self.config.limit) if self.config.limit else clean
 
     def _read(self, features: Tensor, history: History) -> tuple[Tensor, Tensor]:
         """Proprio ``(B, n, P)`` and log error ``(B, n)``; without a readout the last proprio, and 0 for not known."""

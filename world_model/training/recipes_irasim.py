@@ -50,7 +50,7 @@ def _robot(action_dim: int, grid: tuple[int, int], embedding: str = "mlp") -> Re
     return Recipe(train, codec={"kind": "published"}, sampler=sampler, history=1)
 
 
-_SHARED = {"action_dim": 2, "proprio_dim": 2, "frames": _FRAMES, "history": 1}
+_SHARED = {"action_dim": 2, "proprio_dim": 2, "frames": _FRAMES, "history": 1, "limit": 8.0}
 _IRASIM = {"kind": "irasim", **_SHARED, "latent_channels": 24, "grid": (16, 16), "depth": 8, "dim": 128, "heads": 4}
 _UNET = {"kind": "video_unet", **_SHARED, "dim": 16, "mults": (1, 2, 4, 8), "heads": 2, "condition_dim": 128}
 

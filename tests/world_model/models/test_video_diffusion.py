@@ -204,3 +204,11 @@ def test_history_and_known_levels(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sizes_that_cannot_be(changes: dict[str, Any], text: str) -> None:
     with pytest.raises(DataError, match=text):
         build_config(MODELS, {**FORMS["frame"], **changes}, "recipe 'x'")
+
+
+def test_a_limit_keeps_clean_estimates_within_it() -> None:
+    data, noisy, ones = clip(), torch.randn(3, 4, 4, 8, 12), torch.ones(3, 4)
+    free, kept = (make("frame", limit=limit) for limit in (0.0, 3.0))
+    wild, tame = (m.denoise(noisy, ones, m.condition(data.history(0, 1), data.actions)).latents for m in (free, kept))
+    assert wild.abs().max() > 3
+    assert torch.equal(tame, wild.clamp(-3, 3))
