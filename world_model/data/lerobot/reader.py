@@ -195,7 +195,7 @@ class LeRobotDataset(Sequence[Episode]):
         try:
             own = Contract.from_json(file.read_text(encoding="utf-8"))
         except UnicodeError as error:
-            raise ContractError(f"{file} holds no text ({error}); it is damaged, copy it again") from error
+            raise ContractError(f"{file}: it holds no text ({error}); it is damaged, copy it again") from error
         except ContractError as error:
             raise ContractError(f"{file}: {error}") from error
         if expected is not None:
