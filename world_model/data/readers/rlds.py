@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_model.contract import Camera, Dimension, GripperPolarity
-from world_model.data.lerobot.video import require_real_file
+from world_model.data.lerobot.video import LARGEST_SIDE, require_real_file
 from world_model.data.readers.base import AS_STORED, Numbers, Picture, Reader, View
 from world_model.data.readers.damage import reading, refuse
 from world_model.data.readers.parts import AXES, HALF_TURN, TURNS, bounded, dimensions
@@ -77,9 +77,10 @@ class RldsReader(Reader):
         self._places, splits = [(file, place) for file, place, _ in found], [split for *_, split in found]
         self._example = lru_cache(maxsize=2)(self._read_example)
         name = _check_counts(path, shards, splits)
-        flat = [k for k, (kind, shape) in self._leaves.items() if kind == "image" and len(shape) != 3]
-        if flat:
-            raise refuse(path / "features.json", "", f"describes pictures {flat[0]} that are not (H, W, 3)")
+        images = {k: shape for k, (kind, shape) in self._leaves.items() if kind == "image"}
+        absurd = [k for k, s in images.items() if len(s) != 3 or not all(0 < n <= LARGEST_SIDE for n in s)]
+        if absurd:
+            raise refuse(path / "features.json", "", f"describes pictures {absurd[0]} of {images[absurd[0]]}")
         cameras = [
             Camera(key.removeprefix(FRAME_PREFIX), shape[0], shape[1])
             for key, (kind, shape) in sorted(self._leaves.items())
