@@ -51,6 +51,8 @@ class Config:
     (``simforcing posttrain``), or ``true``, the true simulator, as the ceiling."""
     k: tuple[int, ...] = (1, 5, 10, 50)
     """Numbers of candidates; 1 is the policy without a plan."""
+    budget_ms: tuple[float, ...] = ()
+    """Cells with as many candidates as so many milliseconds allow, beside those of ``k``; use --together 1."""
     planner: Literal["rank", "cem", "icem", "mppi", "gradient"] = "rank"
     """How candidates are found."""
     value: Literal["points", "coverage", "iou", "success", "goal_image"] = "points"
@@ -76,6 +78,8 @@ class Config:
     """Results file; the ledger and a table as CSV go beside it."""
     report_only: bool = False
     """Run nothing: report what the ledger holds already."""
+    time: int = 0
+    """Plans to time for each number of candidates, for one episode at a time; on an idle machine only."""
     film: Path | None = None
     """Film (mp4) of the first start: the futures of every plan fanned out, and the one that was chosen."""
     threads: int = 1
@@ -92,8 +96,8 @@ def run(config: Config) -> None:
 
     at_least(1, episodes=config.episodes, steps=config.steps, together=config.together, threads=config.threads)
     at_least(1, k=config.k, execute=config.execute, policy_steps=config.policy_steps)
-    at_least(0, seed=config.seed)
-    above(0, look__length=config.look.length)
+    at_least(0, seed=config.seed, time=config.time)
+    above(0, look__length=config.look.length, budget_ms=config.budget_ms)
     some(k=config.k, worlds=config.worlds)
     results_file(config.json)
     results_file(config.film, "--film")
@@ -104,7 +108,7 @@ def run(config: Config) -> None:
     names = _starts(config)
     cells: dict[str, list[Trial]] = {}
     for world in config.worlds:
-        for count in config.k:
+        for count in (*config.k, *config.budget_ms):
             name = _cell(world, count)
             env = _env(config, min(config.together, config.episodes), policy)
             planning = _planning(config, policy, world, count, env)
@@ -124,7 +128,7 @@ def run(config: Config) -> None:
             env.close()
             if done:
                 cells[name] = done
-    metrics = table(cells, config.seed)
+    metrics = table(cells, config.seed) | _times(config, policy)
     _write(config, cells, metrics, policy)
     if config.film is not None:
         _film(config, policy)
@@ -135,16 +139,17 @@ def _starts(config: Config) -> list[str]:
     return [f"seed-{first + number}" for number in range(config.episodes)]
 
 
-def _cell(world: str, count: int) -> str:
-    """Name of a cell: ``k50_p100``, or ``oracle_k50``."""
+def _cell(world: str, count: int | float) -> str:
+    """Name of a cell: ``k50_p100``, ``oracle_k50``, or ``ms200_p100`` of a budget."""
     from world_model.errors import InputError
 
+    much = f"k{count}" if isinstance(count, int) else f"ms{count:g}"
     if world == TRUE:
-        return f"oracle_k{count}"
+        return f"oracle_{much}"
     rollouts, equals, checkpoint = world.partition("=")
     if not equals or not rollouts.isdecimal() or not checkpoint:
         raise InputError(f"world {world!r} is neither 'true' nor P=CHECKPOINT; write, for example, 0=pusht-nano")
-    return f"k{count}_p{rollouts}"
+    return f"{much}_p{rollouts}"
 
 
 def _env(config: Config, count: int, policy: DiffusionPolicy, every_frame: bool = False) -> ChunkVectorEnv:
@@ -156,9 +161,9 @@ def _env(config: Config, count: int, policy: DiffusionPolicy, every_frame: bool 
 
 
 def _planning(
-    config: Config, policy: DiffusionPolicy, world: str, count: int, env: ChunkVectorEnv, watch: Any = None
+    config: Config, policy: DiffusionPolicy, world: str, count: int | float, env: ChunkVectorEnv, watch: Any = None
 ) -> Policy:
-    """The policy of a cell."""
+    """The policy of a cell: with ``count`` candidates, or milliseconds where that is a float."""
     from simforcing_env.evaluation.loading import open_simulator
     from simforcing_env.planning.model_world import imagination
     from simforcing_env.planning.planning_policy import PlanningConfig, PlanningPolicy
@@ -172,7 +177,9 @@ def _planning(
         return Shortened(policy, config.execute)
     look = config.look
     score = ScoreConfig(look.length, look.continuations, look.penalty, share_noise=look.share_noise)
-    plan = PlanningConfig(config.planner, config.execute, score, SearchConfig(count=count))
+    budget = count if isinstance(count, float) else None
+    search = SearchConfig() if budget is not None else SearchConfig(count=int(count))
+    plan = PlanningConfig(config.planner, config.execute, budget, score, search)
     imagine: Imagination = lambda moment: EnvWorld(env)  # noqa: E731
     source = TRUE
     if world != TRUE:
@@ -216,6 +223,25 @@ def _write(config: Config, cells: dict[str, list[Trial]], metrics: dict[str, Met
         rows.append([name, len(trials), *(f"{mean:.4f}" for mean in means)])
     first = next(iter(cells.values()))[0]
     write_csv(config.json.with_suffix(".csv"), ["cell", "n", *first.labels], rows)
+
+
+def _times(config: Config, policy: DiffusionPolicy) -> dict[str, Metric]:
+    """Seconds of a plan for one episode, ``plan_s_k50`` and so on; the first one, which warms up, is left out."""
+    import numpy as np
+
+    from world_model.results import Metric
+
+    metrics: dict[str, Metric] = {}
+    env = _env(config, 1, policy)
+    observation, _ = env.reset(seed=0, options={"start": _starts(config)[:1]})
+    for count in [k for k in config.k if k > 1] if config.time else []:
+        planning: Any = _planning(config, policy, config.worlds[0], count, env)
+        planning.reset([0])
+        for _ in range(config.time + 1):
+            planning.act(observation)
+        metrics[f"plan_s_k{count}"] = Metric.mean(planning.seconds[1:], np.random.default_rng(0), "s")
+    env.close()
+    return metrics
 
 
 def _ends(trials: list[Trial], label: str) -> list[float]:

@@ -32,6 +32,8 @@ class PlanningConfig:
     planner: str = "rank"
     execute: int = 8
     """Actions that are carried out before the next plan."""
+    budget_ms: float | None = None
+    """Plan by `anytime.Budget` for so long, all episodes of a batch together, instead of by the planner."""
     score: ScoreConfig = field(default_factory=ScoreConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     gradient: GradientConfig = field(default_factory=GradientConfig)
@@ -87,7 +89,10 @@ class PlanningPolicy:
 
     def act(self, observation: Observation) -> Array:
         """The best chunk ``(K, execute, A)`` of each episode."""
-        return self.plan(observation).actions[:, : self.config.execute]
+        budget = self.config.budget_ms
+        if budget is not None and self.budget is not None and not self.budget.paces:
+            self.budget.measure(observation, self.imagine(self.moment(observation)))
+        return self.plan(observation, budget).actions[:, : self.config.execute]
 
     def plan(self, observation: Observation, budget_ms: float | None = None) -> Plan:
         """Look for the best chunks; with ``budget_ms`` for about so long (see `anytime.Budget`)."""

@@ -42,6 +42,15 @@ def test_a_plan_is_measured_filmed_and_resumed(policy, tmp_path, capsys):
     assert json.loads(out.read_text())["metrics"] == before
 
 
+def test_budgets_have_their_cells_and_plans_are_timed(policy, tmp_path):
+    out = tmp_path / "plan.json"
+    assert plan(policy, out, "--episodes", "1", "--k", "3", "--budget-ms", "1", "--time", "2") == 0
+    metrics = read_results(out)["metrics"]
+    assert {"iou_k3_p0", "iou_ms1_p0"} <= set(metrics)
+    assert metrics["plan_s_k3"].n == 2
+    assert metrics["plan_s_k3"].value > 0
+
+
 def test_the_oracle_has_its_cell(policy, tmp_path):
     out = tmp_path / "plan.json"
     assert plan(policy, out, "--episodes", "1", "--worlds", "true", "--look.continuations", "0") == 0
