@@ -14,6 +14,7 @@ from simforcing_env.evaluation.comparison.protocol import Protocol, write_protoc
 from simforcing_env.evaluation.comparison.scores import Scores, comparison_metrics, success
 from simforcing_env.evaluation.reporting import print_metrics
 from simforcing_env.evaluation.tables import write_csv
+from world_model.ledger import pack_ledger
 from world_model.metrics.decisions import mcnemar, sequential
 from world_model.results import Metric, describe_device, this_command, wilson, write_results
 
@@ -34,6 +35,7 @@ def write_report(
     generator = np.random.default_rng(RESULTS_SEED)
     metrics = comparison_metrics(scores, generator, timing) | diagnosis_metrics(scores, generator)
     print_metrics(metrics)
+    pack_ledger(path.with_suffix(".ledger.jsonl"))
     write_protocol(path.with_suffix(".protocol.json"), protocol)
     policies, pairs, tasks = policy_rows(scores), pair_rows(scores), task_rows(scores)
     stem = path.with_suffix("")
