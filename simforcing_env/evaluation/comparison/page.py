@@ -24,7 +24,7 @@ _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;color:#222}
 table{border-collapse:collapse;font-size:13px;margin:.5em 0}
 td,th{border:1px solid #ccc;padding:2px 7px;text-align:right}
-td:first-child,th:first-child{text-align:left}
+td:first-child,th:first-child,.wide td:nth-child(2),.wide td:nth-child(3){text-align:left}
 th{background:#f2f2f2}
 figure{display:inline-block;margin:6px 12px 6px 0;vertical-align:top}
 figcaption{font-size:12px;max-width:272px;overflow-wrap:anywhere}
@@ -84,12 +84,15 @@ def scatter(scores: Scores) -> Any:
     if scores.again is not None:
         panels.append(("true success, other seeds", "noise floor: truth against truth", success(scores.again)))
     for axis, (label, title, other) in zip(axes, panels, strict=True):
+        named: dict[tuple[float, float], list[str]] = {}  # policies with the same scores share a point
         axis.plot([0, 1], [0, 1], color="0.7", linewidth=0.8, zorder=0)
         for i, _ in enumerate(scores.policies):
-            x, y = true[i].mean(), other[i].mean()
+            x, y = float(true[i].mean()), float(other[i].mean())
             bars = [_bars(side[i]) for side in (true, other)]
             axis.errorbar(x, y, xerr=bars[0], yerr=bars[1], fmt="o", markersize=5, elinewidth=0.6, color=f"C{i % 10}")
-            axis.annotate(str(i + 1), (x, y), textcoords="offset points", xytext=(5, 4), fontsize=8)
+            named.setdefault((x, y), []).append(str(i + 1))
+        for place, numbers in named.items():
+            axis.annotate(", ".join(numbers), place, textcoords="offset points", xytext=(5, 4), fontsize=8)
         axis.set(xlabel="true success", ylabel=label, title=title, xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
         axis.grid(alpha=0.3)
         axis.set_aspect("equal")
