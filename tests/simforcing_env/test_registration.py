@@ -22,7 +22,7 @@ def test_the_ids_are_registered_with_both_entry_points():
             spec = gym.spec(name)
             assert spec.entry_point
             assert spec.vector_entry_point
-            assert spec.max_episode_steps == 300
+            assert spec.max_episode_steps == world.max_episode_steps
     before = dict(gym.registry)
     register_worlds()  # a second time changes nothing
     assert dict(gym.registry) == before
