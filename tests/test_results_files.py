@@ -12,6 +12,16 @@ NAMES = {
     "pusht-coverage": "pearson mae n",
     "pusht-env-bench": "fps_single fps_k1 fps_k8 fps_k50 fps_k128 branch50x16_s teacher_fps import_s make_reset_s "
     "peak_mb",
+    **{
+        f"libero-{suite}-{kind}": names
+        for suite in ("goal", "object")
+        for kind, names in {
+            "video": "psnr_h1 psnr_h8 psnr_h16 psnr_h32 psnr_copy_h16 ssim_h16 gripper_cm_h16 psnr_h16_success "
+            "psnr_h16_failure",
+            "openloop": "kappa agreement success_auroc_true success_auroc_generated",
+            "env-bench": "teacher_fps teacher_fast_fps fps_k1 fps_k16 ratio_k1 ratio_k16 peak_mb",
+        }.items()
+    },
     "irasim-params": "S B L XL VDM LVDM",
     "pusht-calibration": "brier_true brier_generated auroc_true auroc_generated",
 }
@@ -22,6 +32,16 @@ def test_every_promised_number_is_there(root, name):
     assert set(NAMES[name].split()) - set(read_results(root / "results" / f"{name}.json")["metrics"]) == set()
 
 
-@pytest.mark.parametrize("name", ["pusht-video", "pusht-coverage", "pusht-calibration", "pusht-env-bench"])
-def test_quality_is_that_of_the_shipped_weights(root, name):
-    assert read_results(root / "results" / f"{name}.json")["checkpoint"] == open_folder(WEIGHTS / "pusht-nano").hash
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [
+        *((f"pusht-{kind}", "pusht-nano") for kind in ("video", "coverage", "calibration", "env-bench")),
+        *(
+            (f"libero-{suite}-{kind}", f"libero-{suite}-nano")
+            for suite in ("goal", "object")
+            for kind in ("video", "openloop", "env-bench")
+        ),
+    ],
+)
+def test_quality_is_that_of_the_shipped_weights(root, name, weights):
+    assert read_results(root / "results" / f"{name}.json")["checkpoint"] == open_folder(WEIGHTS / weights).hash

@@ -83,9 +83,7 @@ class RobosuiteTeacher(ArmTeacher):
         check_look(config.look)
         super().__init__(config)
         name = f"robosuite_{config.task.lower()}"
-        self.contract = arm_contract(
-            name, "robosuite", config.cameras, config.size, config.frame_hz, config.look
-        )
+        self.contract = arm_contract(name, "robosuite", config.cameras, config.size, config.frame_hz, config.look)
 
     def _open(self, start: str) -> Stage[Physics]:
         task, look = self.config.task, self.config.look

@@ -69,3 +69,11 @@ def test_ppo_in_one_file(root, checkpoint):
 def test_plan(root):
     out = run(root, "plan.py", "--futures", 6, "--plans", 2)
     assert out.count("px from the goal expected") == 2
+
+
+def test_libero(root, tmp_path):
+    from PIL import Image
+
+    out = run(root, "libero.py", "--tasks", 0, 3, "--frames", 3, "--folder", tmp_path)
+    assert "probability of success" in out
+    assert Image.open(tmp_path / "libero.png").size == (256, 256)
