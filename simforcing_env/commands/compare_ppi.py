@@ -20,9 +20,9 @@ class Config:
 
     comparison: Path = Path("results/compare-pusht.json")
     """Results file of ``simforcing compare`` with its ledger and protocol beside it."""
-    true: int = 30
+    true: int = 100
     """True episodes of a draw."""
-    imagined: int = 600
+    imagined: int = 2000
     """Imagined episodes of a draw."""
     first: int = 10
     """True episodes of each policy that the table uses."""

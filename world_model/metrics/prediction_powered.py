@@ -16,14 +16,13 @@ from world_model.errors import InputError
 from world_model.results import Metric, wilson
 
 PSEUDO = 0.5  # observations added to each of the four pairs of outcomes when spreads are estimated
-Z = 1.959963984540054  # of a two-sided 95 % interval
 
 
 def corrected_rate(true: ArrayLike, imagined: ArrayLike, imagined_more: ArrayLike) -> tuple[Metric, float]:
     """Rate of true success with its 95 % interval, and the weight that imagination got in it.
 
     The spreads are estimated with half an observation added to each pair of outcomes, so that few true episodes which
-    all agree do not make an interval without width.
+    all agree do not make an interval without width; the interval is Student's.
 
     Args:
         true: ``(n,)`` outcomes, 0 or 1.
@@ -33,6 +32,8 @@ def corrected_rate(true: ArrayLike, imagined: ArrayLike, imagined_more: ArrayLik
     Raises:
         InputError: shapes that do not fit, or fewer than two true or imagined outcomes.
     """
+    from scipy.stats import t
+
     y, f, more = (np.asarray(values, np.float64) for values in (true, imagined, imagined_more))
     if y.shape != f.shape or y.ndim != 1 or more.ndim != 1 or len(y) < 2 or len(more) < 2:
         raise InputError(
@@ -47,7 +48,7 @@ def corrected_rate(true: ArrayLike, imagined: ArrayLike, imagined_more: ArrayLik
     rest = y_all - weight * f_all
     variance = weight**2 * spread_f / extra + _covariance(rest, rest, weights) / n
     value = weight * float(more.mean()) + float((y - weight * f).mean())
-    half = Z * math.sqrt(variance)
+    half = float(t.ppf(0.975, n - 1)) * math.sqrt(variance)
     # The rate itself may leave [0, 1] by chance; an interval that is cut there still covers what is inside.
     low, high = max(0.0, min(value - half, 1.0)), min(1.0, max(value + half, 0.0))
     return Metric(min(max(value, 0.0), 1.0), low, high, n), weight

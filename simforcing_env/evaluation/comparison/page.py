@@ -19,7 +19,7 @@ from simforcing_env.evaluation.plots import figure, save_figure
 from world_model.atomic import replace_text
 from world_model.results import Metric, wilson
 
-FILMS = 4  # of each kind in the page
+FILMS = 3  # of each kind in the page
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;color:#222}
 table{border-collapse:collapse;font-size:13px;margin:.5em 0}

@@ -8,20 +8,18 @@ from world_model.metrics.prediction_powered import corrected_rate, simulate
 
 
 def test_by_hand():
-    true, imagined = np.array([1, 1, 0, 0, 1, 0]), np.array([1, 1, 0, 0, 0, 0])
-    more = np.repeat([1, 0], [30, 30])
-    rate, weight = corrected_rate(true, imagined, more)
-    # With half an observation in each pair: 8 in all, means 1/2 and 3/8.
-    pairs_y = np.array([1, 1, 0, 0, 1, 0, 0, 0, 1, 1])
-    pairs_f = np.array([1, 1, 0, 0, 0, 0, 0, 1, 0, 1])
-    w = np.array([1, 1, 1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5]) / 8
-    joint = (w * pairs_y * pairs_f).sum() - 0.5 * 0.375
-    spread = 0.375 * 0.625
-    assert weight == pytest.approx(joint / (1.1 * spread))
+    true, imagined = np.tile([1, 1, 0, 0, 1, 0], 4), np.tile([1, 1, 0, 0, 0, 0], 4)
+    rate, weight = corrected_rate(true, imagined, np.repeat([1, 0], [30, 30]))
+    # With half an observation in each pair, 26 in all: y and f as they are, then (0, 0), (0, 1), (1, 0), (1, 1).
+    mean_y, mean_f, both = (12 + 1) / 26, (8 + 1) / 26, (8 + 0.5) / 26
+    spread = mean_f * (1 - mean_f)
+    assert weight == pytest.approx((both - mean_y * mean_f) / ((1 + 24 / 60) * spread))
     assert rate.value == pytest.approx(weight * 0.5 + 0.5 - weight / 3)
-    rest = pairs_y - weight * pairs_f
-    variance = weight**2 * spread / 60 + ((w * rest**2).sum() - (w * rest).sum() ** 2) / 6
-    assert rate.high - rate.value == pytest.approx(1.96 * np.sqrt(variance), rel=1e-3)
+    only_y, only_f = (4 + 0.5) / 26, 0.5 / 26
+    mean_rest = mean_y - weight * mean_f
+    square_rest = both * (1 - weight) ** 2 + only_y + only_f * weight**2
+    variance = weight**2 * spread / 60 + (square_rest - mean_rest**2) / 24
+    assert rate.high - rate.value == pytest.approx(2.06866 * np.sqrt(variance), rel=1e-4)  # t of 23 degrees
 
 
 def test_useless_imagination_is_not_trusted():
