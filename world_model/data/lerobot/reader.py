@@ -46,6 +46,11 @@ class LeRobotDataset(Sequence[Episode]):
             raise DataError(
                 f"{path} is of LeRobot format {self.info.get('codebase_version')!r}; convert it to {VERSION} first"
             )
+        for name in ("data_path", "video_path"):
+            if not isinstance(self.info.get(name), str):
+                raise DataError(
+                    f"{path / 'meta' / 'info.json'} has no text {name!r}; it is damaged, copy the data set again"
+                )
         self.contract = self._contract(contract)
         self._videos: dict[str, VideoReader] = {}
         self._check_features()

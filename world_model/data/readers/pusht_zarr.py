@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from world_model.contract import Camera, Dimension
+from world_model.data.lerobot.video import LARGEST_SIDE
 from world_model.data.readers.base import AS_STORED, Numbers, Picture, Reader, View
 from world_model.data.readers.damage import reading, refuse
 from world_model.data.readers.parts import bounded, rows, single
@@ -39,8 +40,8 @@ class PushtZarrReader(Reader):
             shape = zarr_shape(path / "data" / "img")
             self.ends = np.asarray(read_zarr_array(ends), np.int64).ravel()
             first = np.concatenate([[0], self.ends[:-1]])
-            if len(shape) != 4 or shape[3] != 3:
-                raise ValueError(f"pictures {shape} are not (N, H, W, 3)")
+            if len(shape) != 4 or shape[3] != 3 or not 1 <= min(shape[1:3]) <= max(shape[1:3]) <= LARGEST_SIDE:
+                raise ValueError(f"pictures {shape} are not (N, H, W, 3) of at most {LARGEST_SIDE} pixels a side")
             if not len(self.ends) or (self.ends <= first).any() or self.ends[-1] > shape[0]:
                 raise ValueError(f"ends of episodes are not increasing up to the {shape[0]} rows")
         if self.ends[-1] < shape[0]:
