@@ -22,6 +22,9 @@ NAMES = {
             "env-bench": "teacher_fps teacher_fast_fps fps_k1 fps_k16 ratio_k1 ratio_k16 peak_mb",
         }.items()
     },
+    "reader-fuzz": "mutations unclear_errors hangs",
+    "compare-pusht": "pearson spearman kendall mmrv bias kappa policies tasks episodes noise_floor",
+    "ppi": "width_ratio coverage",
     "irasim-params": "S B L XL VDM LVDM",
     "pusht-calibration": "brier_true brier_generated auroc_true auroc_generated",
 }
