@@ -1,6 +1,7 @@
 """What all tests share: a headless, offline, single-threaded process, and the real data where it is present."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,13 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recorded data at {folder}; set SIMFORCING_SHARED_DATA to its folder")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def fresh_accelerate():
+    """accelerate keeps one precision for a whole process, but tests train in several."""
+    yield
+    if "accelerate" in sys.modules:
+        from accelerate.state import AcceleratorState
+
+        AcceleratorState._reset_state(reset_partial_state=True)
