@@ -16,6 +16,7 @@ from world_model.metrics.resampling import mean_over_groups
 from world_model.results import Metric
 from world_model.rollout import Rollout
 from world_model.runtime import Runtime
+from world_model.simforcing.condition import fade
 from world_model.simforcing.scoring import (
     CORRUPTIONS,
     PairClips,
@@ -23,7 +24,6 @@ from world_model.simforcing.scoring import (
     follows_actions,
     own_latents,
     score,
-    spoiled_latents,
     true_latents,
 )
 from world_model.simforcing.study import ARMS
@@ -74,7 +74,7 @@ def _with_true(rollout: Rollout, clips: PairClips, seeds: NDArray[np.int64], wei
     true, generator = true_latents(rollout, clips), torch.Generator().manual_seed(0)
     found = {}
     for name, (kept, deviation) in CORRUPTIONS.items():
-        sim = spoiled_latents(true, kept, deviation, generator)
+        sim = fade(true, kept, deviation, generator)
         found[f"psnr_true_corrupted_{name}"] = score(rollout, clips, seeds, sim=sim, guidance=weight)["psnr"]
     wrong = score(rollout, clips, seeds, sim=true.roll(len(true) // 2, 0), guidance=weight)
     return {**found, "psnr_true_wrong": wrong["psnr"]}
@@ -83,7 +83,7 @@ def _with_true(rollout: Rollout, clips: PairClips, seeds: NDArray[np.int64], wei
 def metrics_of(
     scores: Mapping[str, Sequence[Scores]], groups: NDArray[np.int64], generator: np.random.Generator
 ) -> dict[str, Metric]:
-    """Means over clips and seeds with intervals over pairs, and the gains of the best told arm over A and B."""
+    """Means over clips and seeds with intervals over pairs, and D's gains over A and B."""
     found: dict[str, Metric] = {}
     for arm, runs in scores.items():
         for key in runs[0]:

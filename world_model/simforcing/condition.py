@@ -82,12 +82,17 @@ def draw_gate(count: int, present: float, generator: torch.Generator, device: to
     return (drawn < present).float().to(device)
 
 
+def fade(latents: Tensor, kept: Tensor | float, deviation: Tensor | float, generator: torch.Generator) -> Tensor:
+    """``kept z + (1 - kept) deviation e``: a part stays, noise takes the rest's place."""
+    return kept * latents + (1 - kept) * deviation * draw_noise(latents, generator)
+
+
 def corrupt(latents: Tensor, config: ConditionConfig, generator: torch.Generator) -> Tensor:
     """``(B, T, ...)`` of which a share is ``a z + (1 - a) sd e``, with a and sd drawn for each example."""
     count, device = len(latents), latents.device
     drawn = torch.rand(3, count, generator=generator, device=generator.device).to(device)
     low, high = (torch.tensor(pair, device=device) for pair in zip(config.kept, config.noise, strict=True))
     kept, deviation = (low[:, None] + (high - low)[:, None] * drawn[1:]).reshape(2, count, *[1] * (latents.ndim - 1))
-    spoiled = kept * latents + (1 - kept) * deviation * draw_noise(latents, generator)
+    spoiled = fade(latents, kept, deviation, generator)
     chosen = (drawn[0] < config.corrupted).reshape(count, *[1] * (latents.ndim - 1))
     return torch.where(chosen, spoiled, latents)

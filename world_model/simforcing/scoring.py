@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from world_model.data.pairs import PairedDataset
-from world_model.diffusion.flow import draw_noise
 from world_model.metrics.clips import Clips, cut_clips
 from world_model.metrics.image import psnr, ssim
 from world_model.metrics.lpips import Lpips
@@ -50,11 +49,6 @@ def own_latents(rollout: Rollout, clips: PairClips, actions: NDArray[np.float32]
     """The student's simulation of ``actions`` from the simulator's known frames; shape as `true_latents`."""
     known = true_latents(rollout, clips)[:, : clips.sim.history]
     return torch.cat([known, generate(rollout, clips.sim, actions, seeds).latents], dim=1)
-
-
-def spoiled_latents(latents: Tensor, kept: float, deviation: float, generator: torch.Generator) -> Tensor:
-    """``kept z + (1 - kept) deviation e``, as training corrupts them."""
-    return kept * latents + (1 - kept) * deviation * draw_noise(latents, generator)
 
 
 def score(
