@@ -6,6 +6,7 @@ about a gigabyte.
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections import deque
 from collections.abc import Callable, Hashable
@@ -59,6 +60,7 @@ def stage_for(key: Hashable, make: Callable[[], W]) -> Stage[W]:
     """The process's stage of that key, made if nobody has it."""
     stage = _stages.get(key)
     if stage is None:
+        gc.collect()  # worlds that nobody uses hang in cycles, about a gigabyte each with pictures
         stage = _stages[key] = Stage(make())
     if stage not in _recent:
         _recent.append(stage)
