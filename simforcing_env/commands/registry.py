@@ -43,6 +43,12 @@ COMMANDS = MappingProxyType(
         "study irasim": Command(
             "simforcing_env.commands.study_irasim", "IRASim and its baselines at equal size and training time"
         ),
+        "study scaling": Command(
+            "simforcing_env.commands.study_scaling", "IRASim in four small sizes by training compute"
+        ),
+        "study robots": Command(
+            "simforcing_env.commands.study_robots", "IRASim on recordings of real robots: seen and held-out episodes"
+        ),
         "study simforcing": Command(
             "simforcing_env.commands.study_simforcing", "SimForcing's arms on pairs at equal training time"
         ),
@@ -72,6 +78,7 @@ COMMANDS = MappingProxyType(
         ),
         "bench env": Command("simforcing_env.commands.bench_env", "frames per second of the learned environment"),
         "bench codec": Command("simforcing_env.commands.bench_codec", "quality, speed and size of the codecs"),
+        "bench look": Command("simforcing_env.commands.bench_look", "LIBERO's fast look against the stock one"),
         "bench fuzz": Command(
             "simforcing_env.commands.bench_fuzz", "damaged files of every layout against the readers"
         ),
