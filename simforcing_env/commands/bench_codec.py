@@ -94,10 +94,11 @@ def run(config: Config) -> None:
     import numpy as np
     import torch
 
+    from simforcing_env.evaluation.reporting import plain_provenance
     from world_model.codecs.candidates import candidates, has_taef2
     from world_model.codecs.measure import pareto
     from world_model.data.lerobot.reader import read_dataset
-    from world_model.results import describe_device, this_command, write_results
+    from world_model.results import write_results
 
     at_least(1, threads=config.threads, fit_frames=config.fit_frames, frames=config.frames)
     at_least(0, seed=config.seed)
@@ -124,16 +125,8 @@ def run(config: Config) -> None:
     table = _markdown(rows)
     print(f"\n{table}", end="")
     if config.json is not None:
-        write_results(
-            config.json,
-            command=this_command(),
-            checkpoint=None,
-            contract=train.contract.hash,
-            device=describe_device(),
-            sampler_steps=None,
-            seeds=[config.seed],
-            metrics={f"{row.name}.{name}": metric for row in rows for name, metric in row.metrics.items()},
-        )
+        metrics = {f"{row.name}.{name}": metric for row in rows for name, metric in row.metrics.items()}
+        write_results(config.json, metrics=metrics, **plain_provenance([config.seed], train.contract.hash))
         replace_text(config.json.with_suffix(".csv"), _csv(rows))
         replace_text(config.json.with_suffix(".md"), table)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
@@ -54,6 +53,7 @@ def run(config: Config) -> None:
     at_least(1, mutations=config.mutations, workers=config.workers)
     results_file(config.json)
     results_file(config.ledger, "--ledger")
+    from simforcing_env.shared_data import shared_folder
     from world_model.data.readers.fuzz import Sample, from_line, fuzz, to_line
     from world_model.data.readers.samples import SAMPLES, make_sample
 
@@ -62,7 +62,7 @@ def run(config: Config) -> None:
     for name in names:
         if name not in SAMPLES:
             raise InputError(f"there is no sample {name!r}; the samples are {', '.join(SAMPLES)}")
-    shared = _shared(config.shared)
+    shared = shared_folder(config.shared)
     outcomes: dict[tuple[str, int], Outcome] = {}
     if config.ledger.exists():
         try:
@@ -87,14 +87,6 @@ def run(config: Config) -> None:
         _write(config, names, wanted)
     if any(o.kind in ("unclear", "crash", "hang") for o in wanted):
         raise SystemExit(1)
-
-
-def _shared(given: Path | None) -> Path:
-    named = os.environ.get("SIMFORCING_SHARED_DATA")
-    shared = given or (Path(named) if named else None)
-    if shared is None or not shared.is_dir():
-        raise DataError(f"the folder of real data is {shared}; give --shared or set SIMFORCING_SHARED_DATA")
-    return shared
 
 
 def _import_all() -> None:
@@ -125,9 +117,10 @@ def _print(name: str, outcomes: list[Outcome]) -> None:
 
 
 def _write(config: Config, names: tuple[str, ...], outcomes: list[Outcome]) -> None:
+    from simforcing_env.evaluation.reporting import plain_provenance
     from world_model.atomic import replace_text
     from world_model.data.readers.samples import SAMPLES
-    from world_model.results import Metric, describe_device, this_command, write_results
+    from world_model.results import Metric, write_results
 
     assert config.json is not None
     counts = Counter(outcome.kind for outcome in outcomes)
@@ -144,16 +137,7 @@ def _write(config: Config, names: tuple[str, ...], outcomes: list[Outcome]) -> N
         "slowest_s": Metric(max(o.seconds for o in outcomes), n=total, unit="s"),
         "most_memory_mb": Metric(max(o.memory_mb for o in outcomes), n=total, unit="MB"),
     }
-    write_results(
-        config.json,
-        command=this_command(),
-        checkpoint=None,
-        contract=None,
-        device=describe_device(),
-        sampler_steps=None,
-        seeds=[0, config.mutations - 1],
-        metrics=metrics,
-    )
+    write_results(config.json, metrics=metrics, **plain_provenance([0, config.mutations - 1]))
     text = io.StringIO(newline="")
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(HEADING)

@@ -88,9 +88,10 @@ def run(config: Config) -> None:
 
 
 def _write(config: Config, trials: list[Trial]) -> None:
+    from simforcing_env.evaluation.reporting import plain_provenance
     from teachers.libero.experts.trials import by_task
     from world_model.errors import InputError
-    from world_model.results import Metric, describe_device, this_command, write_results
+    from world_model.results import Metric, write_results
 
     if not trials:
         raise InputError(
@@ -103,16 +104,7 @@ def _write(config: Config, trials: list[Trial]) -> None:
             continue
         metrics[f"success_{suite}"] = Metric.rate(sum(outcomes), len(outcomes), "share")
         print(f"{suite}: {sum(outcomes)} of {len(outcomes)}")
-    write_results(
-        config.json,
-        command=this_command(),
-        checkpoint=None,
-        contract=None,
-        device=describe_device(),
-        sampler_steps=None,
-        seeds=sorted({trial.init for trial in trials}),
-        metrics=metrics,
-    )
+    write_results(config.json, metrics=metrics, **plain_provenance(sorted({trial.init for trial in trials})))
     rows: list[list[object]] = []
     for (suite, task), group in by_task(trials):
         rate = Metric.rate(sum(trial.success for trial in group), len(group))

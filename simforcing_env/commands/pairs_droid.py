@@ -34,10 +34,11 @@ def run(config: Config) -> None:
     """Draw the simulated side with a progress bar, and print how well the cameras fit."""
     at_least(1, workers=config.workers)
     results_file(config.json)
+    from simforcing_env.evaluation.reporting import plain_provenance
     from simforcing_env.pair_pictures import overlay_sheet
     from simforcing_env.pictures import write_png
     from teachers.replay.recording import record_replay
-    from world_model.results import Metric, describe_device, this_command, write_results
+    from world_model.results import Metric, write_results
 
     with tqdm(unit="episode", desc=config.out.name) as bar:
 
@@ -60,15 +61,6 @@ def run(config: Config) -> None:
             metrics[f"camera_px_{number}_held_out"] = Metric(held_out.error_px, n=held_out.points, unit="px")
     print(f"{config.out}: {len(teacher.names)} pairs")
     if config.json is not None:
-        write_results(
-            config.json,
-            command=this_command(),
-            checkpoint=None,
-            contract=teacher.contract.hash,
-            device=describe_device(),
-            sampler_steps=None,
-            seeds=[],
-            metrics=metrics,
-        )
+        write_results(config.json, metrics=metrics, **plain_provenance([], teacher.contract.hash))
     if config.picture is not None:
         write_png(config.picture, overlay_sheet(teacher))

@@ -197,32 +197,23 @@ def _key(config: Config, start: str, planning: Policy, policy: DiffusionPolicy) 
 
 
 def _write(config: Config, cells: dict[str, list[Trial]], metrics: dict[str, Metric], policy: DiffusionPolicy) -> None:
-    from simforcing_env.evaluation.reporting import print_metrics
-    from simforcing_env.evaluation.tables import write_csv
+    from simforcing_env.evaluation.reporting import plain_provenance, report
     from world_model.errors import InputError
-    from world_model.results import describe_device, this_command, write_results
 
     if not metrics:
         raise InputError("the ledger holds no such episodes; run without --report-only")
-    print_metrics(metrics)
-    if config.json is None:
-        return
-    write_results(
-        config.json,
-        command=this_command(),
-        checkpoint=policy.hash,
-        contract=policy.contract.hash,
-        device=describe_device(),
-        sampler_steps=policy.steps or policy.net.config.sample_steps,
-        seeds=[config.seed, config.split],
-        metrics=metrics,
-    )
     rows: list[list[object]] = []
     for name, trials in cells.items():
         means = [sum(values) / len(values) for label in trials[0].labels if (values := _ends(trials, label))]
         rows.append([name, len(trials), *(f"{mean:.4f}" for mean in means)])
-    first = next(iter(cells.values()))[0]
-    write_csv(config.json.with_suffix(".csv"), ["cell", "n", *first.labels], rows)
+    labels = next(iter(cells.values()))[0].labels if cells else ()
+    told = plain_provenance(
+        [config.seed, config.split],
+        policy.contract.hash,
+        checkpoint=policy.hash,
+        sampler_steps=policy.steps or policy.net.config.sample_steps,
+    )
+    report(config.json, metrics, told, ["cell", "n", *labels], rows)
 
 
 def _times(config: Config, policy: DiffusionPolicy) -> dict[str, Metric]:

@@ -56,15 +56,14 @@ def run(config: Config) -> None:
 
     from simforcing_env.evaluation.loading import open_simulator
     from simforcing_env.evaluation.progress import counting
-    from simforcing_env.evaluation.reporting import print_metrics
-    from simforcing_env.evaluation.tables import write_csv
+    from simforcing_env.evaluation.reporting import plain_provenance, report
     from simforcing_env.planning.model_world import imagination
     from simforcing_env.planning.ranking import joined, rank_moments
     from simforcing_env.planning.trials import seed_of
     from simforcing_env.planning.values import make_value
     from simforcing_env.policies.diffusion import load_diffusion
     from simforcing_env.teacher_env import TeacherVectorEnv
-    from world_model.results import Metric, describe_device, this_command, write_results
+    from world_model.results import Metric
 
     at_least(2, k=config.k, repeats=config.repeats)
     at_least(1, length=config.length, episodes=config.episodes, moments=config.moments, every=config.every)
@@ -101,22 +100,15 @@ def run(config: Config) -> None:
         "regret_blind": Metric.mean(ranking.chance_regret, generator, unit),
         "crn_variance_ratio": Metric(ranking.variance_ratio(), n=len(ranking.true)),
     }
-    print_metrics(metrics)
-    if config.json is None:
-        return
-    write_results(
-        config.json,
-        command=this_command(),
-        checkpoint=simulator.hash,
-        contract=simulator.contract.hash,
-        device=describe_device(),
-        sampler_steps=simulator.sampler.steps,
-        seeds=[config.seed, config.split],
-        metrics=metrics,
-    )
     rows = [
         [moment, candidate, f"{p:.4f}", f"{t:.4f}"]
         for moment, pair in enumerate(zip(ranking.predicted, ranking.true, strict=True))
         for candidate, (p, t) in enumerate(zip(*pair, strict=True))
     ]
-    write_csv(config.json.with_suffix(".csv"), ["moment", "candidate", "predicted", "true"], rows)
+    told = plain_provenance(
+        [config.seed, config.split],
+        simulator.contract.hash,
+        checkpoint=simulator.hash,
+        sampler_steps=simulator.sampler.steps,
+    )
+    report(config.json, metrics, told, ["moment", "candidate", "predicted", "true"], rows)

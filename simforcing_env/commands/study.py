@@ -46,8 +46,9 @@ def run(config: Config) -> None:
     import numpy as np
     import torch
 
+    from simforcing_env.evaluation.reporting import plain_provenance
     from simforcing_env.evaluation.tables import write_csv
-    from world_model.results import Metric, describe_device, this_command, write_results
+    from world_model.results import Metric, write_results
     from world_model.training.recipes import recipe
     from world_model.training.study import FORMS, study
 
@@ -76,14 +77,6 @@ def run(config: Config) -> None:
     print(*rows, sep="\n")
     if config.json is None:
         return
-    write_results(
-        config.json,
-        command=this_command(),
-        checkpoint=None,
-        contract=trainer.contract.hash,
-        device=describe_device("cpu", "bfloat16"),
-        sampler_steps=None,  # in the names of the metrics
-        seeds=[trainer.config.seed],
-        metrics=metrics,
-    )
+    told = plain_provenance([trainer.config.seed], trainer.contract.hash, precision="bfloat16")
+    write_results(config.json, metrics=metrics, **told)  # the sampler's steps are in the names of the metrics
     write_csv(config.json.with_suffix(".csv"), list(rows[0]), [list(row.values()) for row in rows])

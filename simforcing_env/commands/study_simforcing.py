@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import tyro
-
-from simforcing_env.commands.checks import above, at_least, results_file, some
+from simforcing_env.commands.checks import above, at_least, some
+from simforcing_env.commands.study_options import TimedStudyOptions
 
 if TYPE_CHECKING:
     from world_model.simforcing.scoring import Scores
@@ -24,65 +23,48 @@ if TYPE_CHECKING:
 SMALLEST = 32  # pixels that LPIPS takes
 
 
-@dataclass(frozen=True)
-class Config:
+@dataclass(frozen=True, kw_only=True)
+class Config(TimedStudyOptions):
     """Options of ``simforcing study simforcing``."""
 
     pairs: Path
     """Training pairs, as ``simforcing pairs`` writes them; the recipe uses the first of its real episodes only."""
-    held_out: Path
-    """Validation pairs, on which the guidance is chosen."""
     test: Path
     """Test pairs, which are scored."""
-    out: Path
-    """Folder for the runs."""
     recipe: str = "pusht-simforcing"
     """Stage 2; stage 1 is the same with "-stage1"."""
     arms: tuple[str, ...] = ("A", "B", "C", "D", "E", "F")
     """Which of them."""
-    seeds: tuple[int, ...] = (0, 1, 2)
-    """One training of each arm for each."""
-    cpu_minutes: float = 20.0
-    """Processor time of each arm."""
     stage1_minutes: float = 8.0
-    """Of it, for the stage that arms B to F share."""
+    """Of the processor time of each arm, for the stage that arms B to F share."""
     frames: int = 16
     """Frames of a clip."""
     clips_each: int = 2
     """Clips of each pair."""
-    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Override of the recipes, e.g. ``--set episodes=25``."""
-    json: Path | None = None
-    """Results file; every clip as CSV goes beside it."""
-    threads: int = 1
-    """CPU threads."""
 
 
 def run(config: Config) -> None:
     """Train, score, print, write."""
     import numpy as np
-    import torch
 
     from simforcing_env.evaluation.reporting import print_metrics
     from simforcing_env.evaluation.simforcing_study import metrics_of, score_arm
     from world_model.data.pairs import read_pairs
     from world_model.errors import InputError
     from world_model.metrics.lpips import find_weights, load_lpips
-    from world_model.results import describe_device, this_command, write_results
     from world_model.simforcing.scoring import cut_pairs
     from world_model.simforcing.study import ARMS, Runs
 
-    above(0, cpu_minutes=config.cpu_minutes, stage1_minutes=config.stage1_minutes)
-    at_least(1, frames=config.frames, clips_each=config.clips_each, threads=config.threads)
-    some(arms=config.arms, seeds=config.seeds)
-    results_file(config.json)
+    above(0, stage1_minutes=config.stage1_minutes)
+    at_least(1, frames=config.frames, clips_each=config.clips_each)
+    some(arms=config.arms)
     unknown = [arm for arm in config.arms if arm not in ARMS]
     if unknown or config.stage1_minutes >= config.cpu_minutes:
         raise InputError(
             f"--arms are {' '.join(config.arms)} of {' '.join(ARMS)} and --stage1-minutes {config.stage1_minutes:g} of "
             f"{config.cpu_minutes:g}; name known arms and leave time for stage 2"
         )
-    torch.set_num_threads(config.threads)
+    config.begin()
     sides = {"validation": read_pairs(config.held_out), "test": read_pairs(config.test)}
     clips = {name: cut_pairs(side, 1, config.frames, config.clips_each, seed=5) for name, side in sides.items()}
     found, camera = find_weights(), sides["test"].contract.cameras[0]
@@ -104,16 +86,4 @@ def run(config: Config) -> None:
             scores[arm].append(score_arm(arm, checkpoint, clips, lpips, seed))
     metrics = metrics_of(scores, clips["test"].real.group, np.random.default_rng(0))
     print_metrics(metrics)
-    if config.json is None:
-        return
-    write_results(
-        config.json,
-        command=this_command(),
-        checkpoint=None,
-        contract=sides["test"].contract.hash,
-        device=describe_device("cpu", "bfloat16"),
-        sampler_steps=None,
-        seeds=list(config.seeds),
-        metrics=metrics,
-    )
-    print(f"written: {config.json}")
+    config.finish(metrics, sides["test"].contract.hash, None, minutes=config.cpu_minutes)

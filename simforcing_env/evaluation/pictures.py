@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simforcing_env.evaluation.video import VideoReport
 from simforcing_env.pictures import Picture, caption, column, row
@@ -49,11 +50,30 @@ def compared(
     label: int = LABEL,
 ) -> Picture:
     """True frames above generated ones, each row behind its lines of text, and a gap below."""
+    return strips([(said, true), (said_below, made)], scale, label)
+
+
+def strips(rows: Sequence[tuple[Sequence[str], Sequence[Picture]]], scale: int = 2, label: int = LABEL) -> Picture:
+    """Rows of frames below one another, each behind its lines of text, and a gap below."""
     parts: list[Picture] = []
-    for frames, lines in ((true, said), (made, said_below)):
+    for lines, frames in rows:
         strip = row([framed(frame, scale) for frame in frames])
         parts.append(row([text(lines, label, strip.shape[0]), strip]))
     return column([*parts, np.full((6, 1, 3), 255, np.uint8)])
+
+
+def models_grid(true: NDArray[np.uint8], made: Mapping[str, NDArray[np.uint8]]) -> Picture:
+    """Clips ``(B, h + n, H, W, 3)``, below each a row for what each model ``(B, n, H, W, 3)`` generated."""
+    count = next(iter(made.values())).shape[1]
+    shown = [k for k in SHOWN if k < count] + [count]
+    known = true.shape[1] - count - 1
+    rows = []
+    for i, clip in enumerate(true):
+        first = clip[known]
+        lines = [(["true"], [first, *(clip[known + k] for k in shown)])]
+        lines += [([name], [first, *(frames[i][k - 1] for k in shown)]) for name, frames in made.items()]
+        rows.append(strips(lines))
+    return column([headings(["last known", *(f"frame {k}" for k in shown)], framed(true[0, 0]).shape[1]), *rows])
 
 
 def headings(titles: Sequence[str], side: int) -> Picture:

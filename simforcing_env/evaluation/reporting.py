@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from simforcing_env.evaluation.tables import write_csv
 from world_model.contract import Contract
 from world_model.pretrained import LearnedSimulator
-from world_model.results import Metric, describe_device, this_command
+from world_model.results import Metric, describe_device, this_command, write_results
 from world_model.rollout import Rollout
 
 
@@ -29,17 +31,37 @@ def teacher_provenance(contract: Contract, seeds: Sequence[int | str]) -> dict[s
 
 
 def plain_provenance(
-    seeds: Sequence[int | str], contract: str | None = None, device: str = "cpu", precision: str = "float32"
+    seeds: Sequence[int | str],
+    contract: str | None = None,
+    device: str = "cpu",
+    precision: str = "float32",
+    *,
+    checkpoint: str | None = None,
+    sampler_steps: int | None = None,
 ) -> dict[str, Any]:
-    """As `teacher_provenance`, of any device, with the hash of a contract if one takes part."""
+    """As `provenance`, of what is told by hand: no checkpoint, contract or sampler where none takes part."""
     return {
         "command": this_command(),
-        "checkpoint": None,
+        "checkpoint": checkpoint,
         "contract": contract,
         "device": describe_device(device, precision),
-        "sampler_steps": None,
+        "sampler_steps": sampler_steps,
         "seeds": seeds,
     }
+
+
+def report(
+    path: Path | None,
+    metrics: Mapping[str, Metric],
+    told: Mapping[str, Any],
+    heading: Sequence[str],
+    rows: Sequence[Sequence[object]],
+) -> None:
+    """Print metrics; where a results file is wanted, write it with ``told`` (`provenance`) and a table beside it."""
+    print_metrics(metrics)
+    if path is not None:
+        write_results(path, metrics=metrics, **told)
+        write_csv(path.with_suffix(".csv"), heading, rows)
 
 
 def print_metrics(metrics: Mapping[str, Metric]) -> None:

@@ -33,6 +33,10 @@ class DdpmConfig:
 class Objective(Protocol):
     """Clean estimates, targets and levels of one way of training; levels ``(B, n)`` are of latents ``(B, n, ...)``."""
 
+    weighted: bool
+    """Whether channels of the answer may count unequally in the loss. Those of noise or velocity may not: unlearned
+    ones would grow while sampling, however little they show."""
+
     def draw(self, shape: tuple[int, ...], generator: torch.Generator, device: torch.device) -> Tensor:
         """Levels to train on."""
 
@@ -48,6 +52,8 @@ class Objective(Protocol):
 
 class Ddpm:
     """The network tells the noise; times are whole steps in training, and in between where a sampler asks for it."""
+
+    weighted = False
 
     def __init__(self, config: DdpmConfig) -> None:
         self.config = config
@@ -86,6 +92,8 @@ class Ddpm:
 class Flow:
     """The network tells the flow's velocity, noise minus clean."""
 
+    weighted = False
+
     def __init__(self, config: NoiseConfig) -> None:
         self.config = config
 
@@ -102,6 +110,18 @@ class Flow:
         return noisy.float() - over(levels, noisy) * answer.float()
 
 
+class Clean(Flow):
+    """On the flow's path, but the network tells the clean latents, which small networks learn much sooner."""
+
+    weighted = True
+
+    def target(self, clean: Tensor, noise: Tensor) -> Tensor:
+        return clean
+
+    def clean(self, answer: Tensor, noisy: Tensor, levels: Tensor) -> Tensor:
+        return answer.float()
+
+
 def over(levels: Tensor, like: Tensor) -> Tensor:
     """``levels`` ``(B, n)`` in float32 with ones for the further axes of ``like`` ``(B, n, ...)``."""
     return levels.float().reshape(levels.shape + (1,) * (like.ndim - levels.ndim))
@@ -110,5 +130,6 @@ def over(levels: Tensor, like: Tensor) -> Tensor:
 OBJECTIVES: dict[str, Callable[[NoiseConfig], Objective]] = {
     "ddpm": lambda noise: Ddpm(DdpmConfig()),
     "flow": Flow,
+    "clean": Clean,
 }
 """By name, from the way in which flow matching draws its levels."""

@@ -18,19 +18,21 @@ from world_model.diffusion.objectives import OBJECTIVES
 from world_model.errors import InputError
 from world_model.interface import Clip, Denoised, History
 from world_model.models.forecast import STEP_SCALE
-from world_model.models.layers import zero_linear
+from world_model.models.layers import fourier, zero_linear
 from world_model.rules import FLAG, Choice, Number, Rule, Whole, settle
 
 _SIZE = Whole(1, 65_536)
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("action_dim", "actions_per_frame", "latent_channels"), _SIZE),
     "proprio_dim": Whole(0, 65_536),
+    "action_octaves": Whole(0, 16),
     "frames": Whole(2, 4096),
     "history": Whole(1, 256),
     "dropout": Number(0, 1),
     "limit": Number(0, 1e6),
     "objective": Choice(tuple(OBJECTIVES)),
     "known_clean": FLAG,
+    "anchored": FLAG,
 }
 
 
@@ -40,6 +42,9 @@ class VideoConfig:
 
     action_dim: int = 7
     actions_per_frame: int = 1
+    action_octaves: int = 0
+    """Waves of each action number, from a period of 2 down by halves, that are embedded beside it; 0 as published.
+    Places are followed much sooner with them."""
     proprio_dim: int = 0
     """Proprio numbers that the model foresees, with its own error; 0 leaves both out, as published."""
     latent_channels: int = 4
@@ -49,7 +54,10 @@ class VideoConfig:
     """Known frames in training, and the most that are used."""
     dropout: float = 0.1
     """Share of clips trained without their actions."""
-    objective: Literal["ddpm", "flow"] = "ddpm"
+    objective: Literal["ddpm", "flow", "clean"] = "ddpm"
+    anchored: bool = False
+    """With the objective "clean": the network tells what has changed since the last known frame, so that it begins
+    with copying."""
     noise: NoiseConfig = field(default_factory=lambda: NoiseConfig(pure=0.0))
     """Levels of flow matching."""
     known_clean: bool = False
@@ -58,19 +66,29 @@ class VideoConfig:
     """Largest size of a clean latent that is believed, which keeps a model that is not trained long from running away;
     0 for none, as published."""
     channel_weights: tuple[float, ...] = ()
-    """Weight of each latent channel in the expected error, e.g. the codec's squared scales. All channels of noise or
-    velocity count alike in the loss: unlearned ones would grow while sampling, however little they show."""
+    """Weight of each latent channel in the expected error, e.g. the codec's squared scales, and in the loss where the
+    objective lets channels count unequally."""
 
     def __post_init__(self) -> None:
         settle(self, RULES)
+        if self.anchored and self.objective != "clean":
+            raise InputError(
+                f"anchored is on with the objective {self.objective!r} but only clean latents can be told by their "
+                'change; use "clean"'
+            )
         if self.history >= self.frames:
             raise InputError(f"history is {self.history} of {self.frames} frames, which leaves none to generate")
+
+    @property
+    def action_inputs(self) -> int:
+        """Numbers that are embedded of a frame's actions."""
+        return self.actions_per_frame * self.action_dim * (1 + 2 * self.action_octaves)
 
 
 class Answer(NamedTuple):
     """What a network says about F frames."""
 
-    latents: Tensor  # (B, F, C, U, V) noise or velocity
+    latents: Tensor  # (B, F, C, U, V) noise, velocity or clean latents
     features: Tensor  # (B, F, D) for proprio and error
 
 
@@ -100,7 +118,7 @@ class VideoDiffusion(nn.Module, ABC):
         """What the network is told of the actions.
 
         Args:
-            actions: ``(B, F - 1, a A)`` that lead to frames 1 to F - 1.
+            actions: ``(B, F - 1, VideoConfig.action_inputs)`` that lead to frames 1 to F - 1.
             real: ``(B, F - 1)``, False where an action of the padding stands.
             withheld: ``(B,)`` clips whose actions are not told.
         """
@@ -134,7 +152,8 @@ class VideoDiffusion(nn.Module, ABC):
         withheld = torch.rand(batch, generator=generator, device=generator.device) < self.config.dropout
         context = self._context(clip.history(0, first), clip.actions[:, first - 1 :], withheld.to(device))
         answer = self.of_new(noisy, levels, context)
-        wrong = channel_error(answer.latents, self.objective.target(target, noise), ())
+        weights = self.config.channel_weights if self.objective.weighted else ()
+        wrong = channel_error(answer.latents, self.objective.target(target, noise), weights)
         loss, logs = wrong.mean(), {"answer": wrong.mean().detach()}
         if self.proprio is not None:
             proprio, log_error = self._read(answer.features, context.history)
@@ -151,7 +170,7 @@ class VideoDiffusion(nn.Module, ABC):
         h = min(history.latents.shape[1], keep)
         between = history.actions[:, history.actions.shape[1] - (h - 1) :]
         history = History(history.latents[:, -h:], history.proprio[:, -h:], between, history.valid[:, -h:])
-        every = torch.cat([between, actions], dim=1).flatten(2)  # (B, F - 1, a A)
+        every = fourier(torch.cat([between, actions], dim=1).flatten(2), self.config.action_octaves)
         new = torch.ones_like(actions[:, 1:, 0, 0], dtype=torch.bool)
         return Context(history, self.embed(every, torch.cat([history.valid, new], dim=1), withheld))
 
@@ -163,7 +182,9 @@ class VideoDiffusion(nn.Module, ABC):
         first = times[:, :1] * (not self.config.known_clean)
         times = torch.cat([first.expand(-1, known.shape[1]), times], dim=1)
         answer = self.answer(frames, times, context.told, **further)
-        return Answer(answer.latents[:, known.shape[1] :].float(), answer.features[:, known.shape[1] :])
+        new = answer.latents[:, known.shape[1] :].float()
+        new = new + known[:, -1:].float() if self.config.anchored else new
+        return Answer(new, answer.features[:, known.shape[1] :])
 
     def _clean(self, answer: Answer, noisy: Tensor, levels: Tensor) -> Tensor:
         clean = self.objective.clean(answer.latents, noisy, levels)

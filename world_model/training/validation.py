@@ -9,6 +9,7 @@ import imageio.v3 as iio
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from world_model.contract import Contract
 from world_model.errors import DataError
@@ -35,7 +36,22 @@ def pick_clips(windows: Windows, contract: Contract, count: int, seed: int) -> V
         DataError: there is none.
     """
     drawn = windows.draw(4 * count, seed, 0)
-    drawn = drawn[windows.rows(drawn)[1].all(dim=1)][:count]
+    return _clips_of(windows, contract, drawn[windows.rows(drawn)[1].all(dim=1)][:count])
+
+
+def spread_clips(windows: Windows, contract: Contract, count: int) -> ValidationClips:
+    """``count`` windows without padding, evenly spread over all and none of them twice; all if there are fewer.
+
+    Raises:
+        DataError: there is none.
+    """
+    every = torch.arange(len(windows))
+    every = every[windows.rows(every)[1].all(dim=1)]
+    places = torch.linspace(0, len(every) - 1, min(count, len(every))).round().long()
+    return _clips_of(windows, contract, every[places])
+
+
+def _clips_of(windows: Windows, contract: Contract, drawn: Tensor) -> ValidationClips:
     if not len(drawn):
         raise DataError(
             f"hardly any held-out episode has {windows.config.length} frames, as validation needs; "

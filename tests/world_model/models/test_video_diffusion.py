@@ -27,7 +27,7 @@ def denoise(model: Any, data: Clip, *, actions: torch.Tensor | None = None, firs
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("objective", ["ddpm", "flow"])
+@pytest.mark.parametrize("objective", ["ddpm", "flow", "clean"])
 def test_shapes_and_gradients(form: str, objective: str) -> None:
     model, data = make(form, objective=objective, dropout=0.5), clip()
     generator = torch.Generator().manual_seed(1)
@@ -70,6 +70,26 @@ def test_the_loss_is_the_error_of_the_noise_on_new_frames_alone(form: str) -> No
     real, told = torch.ones(3, 4, dtype=torch.bool), torch.zeros(3, dtype=torch.bool)
     answer = model.answer(frames, steps.expand(3, 5).float(), model.embed(data.actions.flatten(2), real, told))
     torch.testing.assert_close(loss, (answer.latents[:, 1:] - noise).square().mean(), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_clean_latents_are_told_by_their_change_and_weighted(form: str) -> None:
+    """Restated: the answer is added to the last known frame, and channels count as the codec says."""
+    fields = {"proprio_dim": 0, "dropout": 0.0, "history": 2, "objective": "clean", "noise": {"pure": 1.0}}
+    free, model = (make(form, **fields, channel_weights=(4, 1, 1, 2), anchored=on) for on in (False, True))
+    data, noise = clip(), torch.randn(3, 3, 4, 8, 12, generator=torch.Generator().manual_seed(5))
+    context, ones = model.condition(data.history(0, 2), data.actions[:, 1:]), torch.ones(3, 3)
+    with torch.no_grad():
+        change, made = (m.denoise(noise, ones, context).latents for m in (free, model))
+    torch.testing.assert_close(made, data.latents[:, 1:2] + change)
+    generator, again = (torch.Generator().manual_seed(4) for _ in range(2))
+    loss, _ = model.loss(data, generator)
+    torch.rand((3, 1), generator=again), torch.rand((3, 1), generator=again)  # levels, all of them 1
+    noise = torch.randn(3, 3, 4, 8, 12, generator=again)
+    with torch.no_grad():
+        wrong = model.denoise(noise, ones, context).latents - data.latents[:, 2:]
+    weights = torch.tensor([2, 0.5, 0.5, 1])[:, None, None]
+    torch.testing.assert_close(loss, (weights * wrong.square()).mean())
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -136,6 +156,19 @@ def test_a_short_trajectory_repeats_its_last_action() -> None:
     assert whole_trajectory(actions, torch.tensor([[False, True]]), 3).flatten().tolist() == [0, 2, 2]
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_waves_of_the_actions(form: str) -> None:
+    """What is embedded: each number, then its waves."""
+    model, data, seen = make(form, action_octaves=3), clip(), []
+    embed = model.embed
+    model.embed = lambda actions, real, withheld: (seen.append(actions), embed(actions, real, withheld))[1]
+    denoise(model, data)
+    plain = data.actions.flatten(2)
+    assert seen[0].shape == (3, 4, 2 * 7)
+    torch.testing.assert_close(seen[0][..., :2], plain)
+    torch.testing.assert_close(seen[0][..., 2:5], (torch.pi * 2.0 ** torch.arange(3) * plain[..., :1]).sin())
+
+
 @pytest.mark.parametrize("actions", [2, 4, 5, 7])
 @pytest.mark.parametrize("form", ["frame", "video", "unet"])
 def test_action_widths(form: str, actions: int) -> None:
@@ -199,6 +232,7 @@ def test_history_and_known_levels(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"depth": 3}, "depth even"),
         ({"conditioning": "text"}, "'conditioning' is 'text'"),
         ({"dropout": 1.5}, "dropout is 1.5"),
+        ({"anchored": True}, "anchored is on with the objective 'ddpm'"),
     ],
 )
 def test_sizes_that_cannot_be(changes: dict[str, Any], text: str) -> None:

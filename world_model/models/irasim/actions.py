@@ -40,7 +40,7 @@ class ActionEmbedding(nn.Module):
         super().__init__()
         self.config = config
         self.count = config.frames - 1
-        inputs, dim = config.actions_per_frame * config.action_dim, config.dim
+        inputs, dim = config.action_inputs, config.dim
         by_frame, linear = config.conditioning == "frame", config.embedding == "linear"
         self.each: nn.Module | None = None
         if by_frame or linear:

@@ -47,7 +47,7 @@ class VideoUNet(VideoDiffusion):
         super().__init__(config, widths[-1])
         dim, count, heads, head_dim = config.dim, config.frames - 1, config.heads, config.head_dim
         condition = 4 * dim + config.condition_dim
-        inputs = count * config.actions_per_frame * config.action_dim
+        inputs = count * config.action_inputs
         self.trajectory = Mlp(inputs, 4 * config.condition_dim, config.condition_dim)
         self.unknown = nn.Parameter(torch.randn(config.condition_dim))
         self.time = nn.Sequential(nn.Linear(dim, 4 * dim), nn.GELU(), nn.Linear(4 * dim, 4 * dim))
