@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from world_model.data.lerobot.video import require_real_file
+from world_model.data.hdf5_opening import open_hdf5
 from world_model.errors import DataError
-from world_model.extras import require
 
 PICTURES = {
     "agentview": ("agentview_rgb", "agentview_image"),
@@ -53,10 +52,9 @@ class DemonstrationFile(Sequence[Demonstration]):
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self._h5py = path, require("h5py", "hdf5")
-        require_real_file(path)
+        self.path = path
         try:
-            self._file = self._h5py.File(path, "r")
+            self._file = open_hdf5(path)
             self._data = self._file["data"]
             self._names = sorted(self._data, key=lambda name: (len(name), name))
             self._attributes = {name: _plain(value) for name, value in self._data.attrs.items()}

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_model.contract import Camera, Dimension
-from world_model.data.lerobot.video import LARGEST_SIDE, require_real_file
+from world_model.data.hdf5_opening import open_hdf5
+from world_model.data.lerobot.video import LARGEST_SIDE
 from world_model.data.readers.base import AS_STORED, LONGEST, Numbers, Picture, Reader, View
 from world_model.data.readers.damage import reading, refuse
 from world_model.data.readers.parts import bounded, dimensions, rows, single
 from world_model.data.readers.robomimic import hdf5_files
-from world_model.extras import require
+from world_model.errors import DataError
 
 HZ = 5.0
 ACTIONS = (
@@ -45,14 +46,14 @@ class RoboNetReader(Reader):
         if not files:
             return False
         try:
-            with require("h5py", "hdf5").File(files[0], "r") as file:
+            with open_hdf5(files[0]) as file:
                 return "env" in file and "policy" in file
-        except (OSError, RuntimeError, KeyError):
+        except (OSError, RuntimeError, KeyError, DataError):
             return False
 
     def __init__(self, path: Path, view: View = AS_STORED) -> None:
         super().__init__(path, view)
-        self._files, self._h5py = hdf5_files(path), require("h5py", "hdf5")
+        self._files = hdf5_files(path)
         if not self._files:
             raise refuse(path, "", "holds no HDF5 file", "check the path")
         file = self._files[0]
@@ -68,8 +69,7 @@ class RoboNetReader(Reader):
         self._found(bounded(robot, cameras, HZ, ACTIONS[:width], STATE[:state]), [f.stem for f in self._files])
 
     def _open(self, index: int) -> Any:
-        require_real_file(self._files[index])
-        return self._h5py.File(self._files[index], "r")
+        return open_hdf5(self._files[index])
 
     def _file(self, index: int, camera: str = "") -> Path:
         return self._files[index]
