@@ -4,7 +4,7 @@ and print whether the published order holds.
 Scores are of held-out clips from their first frame: colour PSNR and latent L2, means over frames, clips and seeds;
 intervals are over episodes, and each seed is given beside. _shuffle_gap is the PSNR lost with other clips' actions.
 A killed study goes on with the same command; parts of it (--models) can be trained side by side in the same --out, and
-the whole command then only reads them. Beside the results file stands a picture of some clips.
+the whole command then only reads them. Beside the results file stand a table and a picture of some clips.
 """
 
 from __future__ import annotations
@@ -18,11 +18,24 @@ from simforcing_env.commands.checks import at_least, some
 from simforcing_env.commands.study_options import TimedStudyOptions
 
 if TYPE_CHECKING:
+    from world_model.results import Metric
     from world_model.training.irasim_study import Scores
 
 UNITS = {"psnr": "dB", "latent_l2": "", "shuffle_gap": "dB"}
 SIGNS = {"psnr": 1, "latent_l2": -1}
 """Whether more is better."""
+HEADING = (
+    "model",
+    "million parameters",
+    "training steps",
+    "PSNR, dB",
+    "95 %",
+    "of each seed",
+    "latent L2",
+    "95 %",
+    "of each seed",
+    "PSNR lost with other actions, dB",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +54,7 @@ def run(config: Config) -> None:
     """Train, score, print, write."""
     import numpy as np
 
+    from simforcing_env.evaluation.tables import write_csv
     from world_model.errors import InputError
     from world_model.results import Metric
     from world_model.training.irasim_study import STUDY, trained_scores
@@ -52,7 +66,7 @@ def run(config: Config) -> None:
         if model not in STUDY:
             raise InputError(f"--models holds {model!r} but the models are {', '.join(STUDY)}")
     config.begin()
-    generator, metrics = np.random.default_rng(0), {}
+    generator, metrics = np.random.default_rng(0), dict[str, Metric]()
     found: dict[str, list[Scores]] = {}
     for model in config.models:
         scores = [
@@ -90,7 +104,27 @@ def run(config: Config) -> None:
         batch={model: plan.train.batch for model, plan in plans.items()},
     )
     if config.json is not None:
+        write_csv(config.json.with_suffix(".csv"), HEADING, _rows(found, metrics))
         _draw(config.json.parent / "media" / f"{config.json.stem}.png", found)
+
+
+def _rows(found: Mapping[str, list[Scores]], metrics: Mapping[str, Metric]) -> list[list[object]]:
+    """A line for each model, and one for copying the known frame."""
+    rows: list[list[object]] = []
+    for model, scores in found.items():
+        steps = sum(one.steps for one in scores) / len(scores)
+        row: list[object] = [model, f"{scores[0].parameters / 1e6:.2f}", f"{steps:.0f}"]
+        for name, digits in (("psnr", 2), ("latent_l2", 4)):
+            each = ", ".join(f"{one.values[name].mean():.{digits}f}" for one in scores)
+            row += [*_interval(metrics[f"{model}_{name}"], digits), each]
+        rows.append([*row, f"{metrics[f'{model}_shuffle_gap'].value:.2f}"])
+    psnr, latent_l2 = _interval(metrics["copy_psnr"], 2), _interval(metrics["copy_latent_l2"], 4)
+    return [*rows, ["copying the known frame", "", "", *psnr, "", *latent_l2, "", ""]]
+
+
+def _interval(metric: Metric, digits: int) -> tuple[str, str]:
+    low, high = (metric.value if x is None else x for x in (metric.low, metric.high))
+    return f"{metric.value:.{digits}f}", f"{low:.{digits}f} to {high:.{digits}f}"
 
 
 def _draw(path: Path, found: Mapping[str, list[Scores]]) -> None:

@@ -6,11 +6,12 @@ test, the tenth before it val). One model is trained for each on train, by the r
 of one known and nine generated frames of train (_seen), and of val and test together (_held_out): colour PSNR and
 latent L2 beside those of copying the known frame, and the PSNR lost with other clips' actions (_shuffle_gap).
 Means are over clips and seeds, intervals over episodes. A killed study goes on with the same command; parts of it
-(--robots) can be trained side by side in the same --out. Pictures go into media/ beside the results file.
+(--robots) can be trained side by side in the same --out. Beside the results file stand a table and pictures.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +21,7 @@ from simforcing_env.commands.checks import above, at_least, some
 from simforcing_env.commands.study_options import StudyOptions
 
 if TYPE_CHECKING:
+    from world_model.results import Metric
     from world_model.training.irasim_study import Scores
 
 
@@ -37,6 +39,16 @@ RECORDINGS = MappingProxyType(
         "droid": Recording("droid_ctrlworld/droid_subset", "camera_0"),
         "droid_new_setup": Recording("droid_ctrlworld/droid_new_setup", "camera_0"),
     }
+)
+HEADING = (
+    "recordings",
+    "episodes",
+    "number",
+    "PSNR, dB",
+    "of copying",
+    "latent L2",
+    "of copying",
+    "lost with other actions, dB",
 )
 UNITS = {"psnr": "dB", "latent_l2": "", "psnr_copy": "dB", "latent_l2_copy": "", "shuffle_gap": "dB"}
 
@@ -62,6 +74,7 @@ def run(config: Config) -> None:
     import numpy as np
 
     from simforcing_env.evaluation.reporting import print_metrics
+    from simforcing_env.evaluation.tables import write_csv
     from simforcing_env.shared_data import shared_folder
     from world_model.errors import InputError
     from world_model.results import Metric
@@ -76,7 +89,7 @@ def run(config: Config) -> None:
             raise InputError(f"--robots holds {robot!r} but there are {', '.join(RECORDINGS)}")
     config.begin()
     shared, generator, metrics = shared_folder(config.shared), np.random.default_rng(0), {}
-    contracts = {}
+    contracts, rows = {}, []
     for robot in config.robots:
         data = _converted(RECORDINGS[robot], shared, config.out / "data" / robot)
         runs = [
@@ -88,6 +101,8 @@ def run(config: Config) -> None:
             for name, unit in UNITS.items():
                 values = np.mean([one.values[name] for one in scores], axis=0)
                 metrics[f"{robot}_{side}_{name}"] = Metric.mean(values, generator, unit)
+            cells = [metrics[f"{robot}_{side}_{name}"] for name in UNITS]
+            rows.append([robot, side.replace("_", "-"), cells[0].n, *_cells(cells)])
         contracts[robot] = runs[0][0].contract
         metrics[f"{robot}_steps"] = Metric(float(np.mean([r[0].steps for r in runs])), n=len(runs), unit="steps")
         if config.json is not None:
@@ -104,6 +119,19 @@ def run(config: Config) -> None:
         batch=plan.train.batch,
         contracts=contracts,
     )
+    if config.json is not None:
+        write_csv(config.json.with_suffix(".csv"), HEADING, rows)
+
+
+def _cells(metrics: Sequence[Metric]) -> list[str]:
+    """Numbers with their intervals, in the order of `HEADING`."""
+    told = []
+    for metric in metrics:
+        digits = 2 if metric.unit else 4
+        ends = "" if metric.low is None else f" ({metric.low:.{digits}f} to {metric.high:.{digits}f})"
+        told.append(f"{metric.value:.{digits}f}{ends}")
+    psnr, latent_l2, psnr_copy, latent_l2_copy, gap = told
+    return [psnr, psnr_copy, latent_l2, latent_l2_copy, gap]
 
 
 def _converted(recording: Recording, shared: Path, out: Path) -> Path:

@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 
 from world_model.atomic import replacing_file
-from world_model.codecs import CodecModule
 from world_model.codecs.making import make_codec
 from world_model.errors import DataError
+from world_model.interface import Codec
 from world_model.metrics.clips import group_means
 from world_model.metrics.image import psnr
 from world_model.rollout import Rollout
@@ -71,7 +71,7 @@ def trained_scores(
     return read_scores(file, sets)
 
 
-def score(trainer: Trainer, clips: ValidationClips, codec: CodecModule) -> dict[str, NDArray[np.generic]]:
+def score(trainer: Trainer, clips: ValidationClips, codec: Codec) -> dict[str, NDArray[np.generic]]:
     """`measure`, with some of the true and generated frames."""
     values, made = measure(trainer, clips, codec)
     shown = np.linspace(0, len(made) - 1, min(SHOWN, len(made))).round().astype(int)
@@ -113,7 +113,7 @@ def read_scores(file: Path, sets: Sequence[str]) -> Scores:
 
 @torch.no_grad()
 def measure(
-    trainer: Trainer, clips: ValidationClips, codec: CodecModule
+    trainer: Trainer, clips: ValidationClips, codec: Codec
 ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.uint8]]:
     """Colour PSNR and latent L2 of generated 8-bit frames and of copying the known one, and the frames.
 
