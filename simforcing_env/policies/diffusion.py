@@ -52,6 +52,7 @@ class DiffusionPolicy:
         self.name, self.hash, self.steps = name, hash, steps
         self.sample_steps = steps or net.config.sample_steps
         self._generators: list[np.random.Generator] = []
+        self._tasks: Tensor | None = None
 
     @property
     def horizon(self) -> int:
@@ -60,6 +61,7 @@ class DiffusionPolicy:
     def reset(self, seeds: Sequence[int], tasks: Sequence[Task] = ()) -> None:
         """Begin episodes; their noise follows from their seeds."""
         self._generators = generators(seeds, _SALT)
+        self._tasks = torch.tensor([task.number for task in tasks]) if tasks else None
 
     def act(self, observation: Observation) -> NDArray[np.float32]:
         """One chunk ``(K, n, A)`` for each episode, in the contract's units."""
@@ -81,7 +83,8 @@ class DiffusionPolicy:
         keys = image_keys(self.contract)
         frames = join(self.contract, {c.name: observation[k] for c, k in zip(self.contract.cameras, keys, strict=True)})
         proprio = self.contract.normalize_proprio(observation[PROPRIO_KEYS["plain"]])
-        seen: Tensor = self.eyes(torch.from_numpy(np.ascontiguousarray(frames)), torch.from_numpy(proprio))
+        tasks = None if self._tasks is None else self._tasks.repeat_interleave(len(frames) // len(self._tasks))
+        seen: Tensor = self.eyes(torch.from_numpy(np.ascontiguousarray(frames)), torch.from_numpy(proprio), tasks)
         return seen
 
     def chunks(self, sight: Tensor, noise: Tensor, steps: int | None = None) -> Tensor:
@@ -101,8 +104,10 @@ class DiffusionPolicy:
             (temporary / checkpoint.CARD).write_text(card or "# Diffusion policy\n", encoding="utf-8")
 
 
-def load_diffusion(folder: Path, contract: Contract | None = None, steps: int | None = None) -> DiffusionPolicy:
-    """Open what `DiffusionPolicy.save` wrote.
+def load_diffusion(
+    folder: Path, contract: Contract | None = None, steps: int | None = None, name: str | None = None
+) -> DiffusionPolicy:
+    """Open what `DiffusionPolicy.save` wrote; its name is the folder's if none is given.
 
     Raises:
         DataError: absent, damaged or of another kind.
@@ -122,7 +127,7 @@ def load_diffusion(folder: Path, contract: Contract | None = None, steps: int | 
         own_weights = {k.removeprefix(f"{part}."): v for k, v in weights.items() if k.startswith(f"{part}.")}
         checkpoint.load_state(module, own_weights, opened.path / "model.safetensors")
         module.requires_grad_(False)
-    return DiffusionPolicy(net, eyes, own, name=folder.name, hash=opened.hash, steps=steps)
+    return DiffusionPolicy(net, eyes, own, name=name or folder.name, hash=opened.hash, steps=steps)
 
 
 def new_policy(contract: Contract, eyes: Any | None = None, **sizes: Any) -> DiffusionPolicy:

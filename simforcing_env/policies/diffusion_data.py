@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class Moments:
     last: Tensor  # (N,) last row of its episode
     points: Tensor | None = None  # (N, S) of key points; for eyes that read these
     frames: Tensor | None = None  # (N, H, W, 3) uint8, for eyes that look at pixels
+    tasks: Tensor | None = None  # (N,) number of the episode's task
 
     def __len__(self) -> int:
         return len(self.first)
@@ -52,13 +54,32 @@ class Moments:
         first = torch.cat([part.first + offset for part, offset in zip(parts, offsets, strict=True)])
         last = torch.cat([part.last + offset for part, offset in zip(parts, offsets, strict=True)])
         actions, proprio = (torch.cat([getattr(part, name) for part in parts]) for name in ("actions", "proprio"))
-        return Moments(proprio, actions, first, last, every("points"), every("frames"))
+        return Moments(proprio, actions, first, last, every("points"), every("frames"), every("tasks"))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which recorded episodes are learned from."""
+
+    behaviours: tuple[str, ...] = ()
+    """Those alone; all if none is named."""
+    per_task: int = 0
+    """Only the first so many of each task; 0 for all."""
+    solved: bool = False
+    """Only those that end in success, and of these only what leads to it: then the hand rests."""
+
+
+ALL = Choice()
 
 
 def recorded_moments(
-    data: LeRobotDataset, horizon: int, behaviours: Sequence[str] = (), *, pictures: bool = False
+    data: LeRobotDataset,
+    horizon: int,
+    choice: Choice = ALL,
+    *,
+    points_of: Callable[[NDArray[np.floating], Sequence[str]], NDArray[np.float32]] | None = None,
 ) -> Moments:
-    """Moments of a data set's episodes, those of ``behaviours`` only where these are named.
+    """Moments of recorded episodes, with key points that ``points_of`` makes of states or, without it, with pictures.
 
     A moment counts if ``horizon`` actions follow it, or if its episode ends in success, after which the last is held.
 
@@ -66,17 +87,29 @@ def recorded_moments(
         DataError: no episode is left, or the data set lacks the teacher's state where it is needed.
     """
     parts: list[Moments] = []
+    taken: Counter[int] = Counter()
     for number, behaviour in enumerate(data.behaviours):
-        if behaviours and behaviour not in behaviours:
+        if choice.behaviours and behaviour not in choice.behaviours:
             continue
-        columns, actions = data.columns(number), data.actions(number)[:, 0]
-        if not pictures and ENVIRONMENT_STATE not in columns:
+        columns, actions = data.columns(number), data.actions(number)
+        task, reached = int(columns["task_index"][0]), np.flatnonzero(columns.get(SUCCESS, np.zeros(1)) > 0.5)
+        if (choice.solved and not len(reached)) or (choice.per_task and taken[task] >= choice.per_task):
+            continue
+        if points_of is not None and ENVIRONMENT_STATE not in columns:
             raise DataError(f"{data.path} holds no {ENVIRONMENT_STATE}, which key points are made of; choose pixels")
-        solved = bool(np.max(columns.get(SUCCESS, np.zeros(1))) > 0.5)
-        states = None if pictures else columns[ENVIRONMENT_STATE]
-        frames = data.frames(number) if pictures else None
-        parts += _moments(data.contract, columns[STATE], actions, horizon, solved, states, frames)
+        if choice.solved:
+            actions = _then_rest(data.contract, actions[: int(reached[0]) + 1])
+        taken[task] += 1
+        states = None if points_of is None else points_of(columns[ENVIRONMENT_STATE], data.state_names)
+        frames = data.frames(number) if points_of is None else None
+        parts += _moments(data.contract, columns[STATE], actions, horizon, len(reached) > 0, states, frames, task)
     return _joined(parts, str(data.path))
+
+
+def _then_rest(contract: Contract, actions: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Actions ``(T, a, A)`` and a frame of rest: no movement, and what is absolute stays."""
+    relative = np.array([dim.kind == "relative" for dim in contract.actions])
+    return np.concatenate([actions, np.where(relative, 0, actions[-1:, -1:]).repeat(actions.shape[1], 1)])
 
 
 def demonstrated_moments(folder: Path, contract: Contract, horizon: int) -> Moments:
@@ -90,7 +123,8 @@ def demonstrated_moments(folder: Path, contract: Contract, horizon: int) -> Mome
     parts: list[Moments] = []
     for number in range(humans.train_count):
         states = humans.states[humans.rows(number)]
-        parts += _moments(contract, states[:, :2], humans.targets(number), horizon, True, states[:, 2:5], None)
+        points = points_of(states[:, 2:5])
+        parts += _moments(contract, states[:, :2], humans.targets(number)[:, None], horizon, True, points, None)
     return _joined(parts, str(folder))
 
 
@@ -114,20 +148,23 @@ def _moments(
     actions: NDArray[np.float32],
     horizon: int,
     solved: bool,
-    states: NDArray[np.floating] | None,
+    points: NDArray[np.float32] | None,
     frames: NDArray[np.uint8] | None,
+    task: int = 0,
 ) -> Iterable[Moments]:
-    """None or one set of moments of an episode with ``actions`` ``(T, A)``."""
-    count = len(actions) if solved else len(actions) - horizon + 1
+    """None or one set of moments of an episode with ``actions`` ``(T, a, A)``, one moment to each frame."""
+    each = actions.shape[1]
+    count = len(actions) if solved else len(actions) - -(-horizon // each) + 1
     if count < 1:
         return
     yield Moments(
         torch.from_numpy(contract.normalize_proprio(proprio[:count])),
-        torch.from_numpy(contract.normalize_actions(actions)),
-        torch.arange(count),
-        torch.full((count,), len(actions) - 1),
-        None if states is None else torch.from_numpy(points_of(states[:count])),
+        torch.from_numpy(contract.normalize_actions(actions)).flatten(0, 1),
+        torch.arange(count) * each,
+        torch.full((count,), len(actions) * each - 1),
+        None if points is None else torch.from_numpy(points[:count]),
         None if frames is None else torch.from_numpy(frames[:count]),
+        torch.full((count,), task),
     )
 
 

@@ -63,7 +63,8 @@ class PolicyTrainer:
         self, policy: DiffusionPolicy, moments: Moments, config: PolicyTraining, out: Path, seed: int, about: Any = None
     ) -> None:
         self.policy, self.moments, self.config, self.out, self.seed = policy, moments, config, out, seed
-        self.body = nn.ModuleDict({"net": policy.net, "eyes": policy.eyes})
+        trained = {"net": policy.net} if policy.eyes.frozen else {"net": policy.net, "eyes": policy.eyes}
+        self.body = nn.ModuleDict(trained)
         out.mkdir(parents=True, exist_ok=True)
         settings = {"training": asdict(config), "seed": seed, "moments": len(moments), "about": about}
         _claim(out / "config.json", settings)
@@ -131,11 +132,12 @@ class PolicyTrainer:
 
     def _sight(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         proprio, moments = self.moments.proprio[rows], self.moments
+        tasks = None if moments.tasks is None else moments.tasks[rows]
         if moments.points is not None:
-            sight = self.policy.eyes.of_state(proprio, moments.points[rows])
+            sight = self.policy.eyes.of_state(proprio, moments.points[rows], tasks)
         else:
             assert moments.frames is not None
-            sight = self.policy.eyes(moments.frames[rows], proprio)
+            sight = self.policy.eyes(moments.frames[rows], proprio, tasks)
         noise: Tensor = torch.randn(sight.shape, generator=generator)
         noise[:, : proprio.shape[1]] = 0  # proprio is exact
         return sight + self.config.blur * noise
@@ -153,7 +155,8 @@ class PolicyTrainer:
     def _export(self, name: str, loss: float) -> DiffusionPolicy:
         """Write the averaged weights as a policy's folder."""
         body: Any = self.average.module
-        policy = DiffusionPolicy(body["net"], body["eyes"], self.policy.contract, name=name, steps=self.policy.steps)
+        eyes = self.policy.eyes if self.policy.eyes.frozen else body["eyes"]
+        policy = DiffusionPolicy(body["net"], eyes, self.policy.contract, name=name, steps=self.policy.steps)
         card = (
             "---\nlibrary_name: simforcing-env\nlicense: apache-2.0\ntags: [robotics, diffusion-policy]\n---\n"
             f"# {self.out.name}\n\nDiffusion policy of {policy.contract.name}: {self.step} steps of "

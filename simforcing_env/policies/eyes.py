@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simforcing_env.evaluation.pose_reader import PoseReader, load_reader
+from simforcing_env.policies.scene_eyes import SceneEyes, SceneEyesConfig
 from world_model.models.layers import ResBlock
 from world_model.rules import Several, Whole, settle
 from world_model.training.recipes_pusht import PUSHT_STATE
@@ -31,6 +32,7 @@ class PointEyes(nn.Module):
     """Proprio, then x and y of the block's three ends, all in [-1, 1]; nothing is trained."""
 
     reads_points = True
+    frozen = True
 
     def __init__(self, config: PointConfig) -> None:
         super().__init__()
@@ -41,15 +43,19 @@ class PointEyes(nn.Module):
     def _reader(self) -> list[PoseReader]:
         return [load_reader()]  # in a list, so that its weights are no part of this module's
 
-    def forward(self, frames: Tensor, proprio: Tensor) -> Tensor:
-        """``frames`` ``(B, H, W, 3)`` uint8 and ``proprio`` ``(B, P)`` in [-1, 1] to ``(B, dim)``."""
+    def forward(self, frames: Tensor, proprio: Tensor, tasks: Tensor | None = None) -> Tensor:
+        """``frames`` ``(B, H, W, 3)`` uint8 and ``proprio`` ``(B, P)`` in [-1, 1] to ``(B, dim)``; one task alone."""
         poses = self._reader[0].read(frames.cpu().numpy())
         state = np.concatenate([poses.block, poses.angle[:, None]], axis=1)
         return torch.cat([proprio, torch.from_numpy(PUSHT_STATE.encode(state)).to(proprio)], dim=1)
 
-    def of_state(self, proprio: Tensor, state: Tensor) -> Tensor:
+    def of_state(self, proprio: Tensor, state: Tensor, tasks: Tensor | None = None) -> Tensor:
         """The same of proprio ``(B, P)`` and a model's state ``(B, S)``."""
         return torch.cat([proprio, state], dim=1)
+
+    def points_of(self, states: NDArray[np.floating], names: Any) -> NDArray[np.float32]:
+        """Recorded states ``(T, columns)`` as they are read from pictures."""
+        return points_of(states)
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class PixelEyes(nn.Module):
     """Proprio, then features of the picture."""
 
     reads_points = False
+    frozen = False
 
     def __init__(self, config: PixelConfig) -> None:
         super().__init__()
@@ -85,7 +92,7 @@ class PixelEyes(nn.Module):
         self.squeeze = nn.Conv2d(config.width, config.squeeze, 1)
         self.readout = nn.Linear(config.squeeze * config.grid[0] * config.grid[1], config.features)
 
-    def forward(self, frames: Tensor, proprio: Tensor) -> Tensor:
+    def forward(self, frames: Tensor, proprio: Tensor, tasks: Tensor | None = None) -> Tensor:
         """As of `PointEyes`."""
         pixels = (frames.float() / 127.5 - 1).movedim(-1, 1)
         x = self.blocks(self.stem(F.pixel_unshuffle(pixels, self.config.patch)))
@@ -94,7 +101,11 @@ class PixelEyes(nn.Module):
 
 
 EYES: Mapping[str, tuple[type[Any], type[Any]]] = MappingProxyType(
-    {"points": (PointConfig, PointEyes), "pixels": (PixelConfig, PixelEyes)}
+    {
+        "points": (PointConfig, PointEyes),
+        "pixels": (PixelConfig, PixelEyes),
+        "scene": (SceneEyesConfig, SceneEyes),
+    }
 )
 
 

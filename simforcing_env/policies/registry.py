@@ -55,7 +55,7 @@ def _python(contract: Contract, arguments: str, name: str) -> Policy:
 def _diffusion(contract: Contract, arguments: str, name: str) -> Policy:
     from simforcing_env.policies.diffusion import load_diffusion
 
-    return load_diffusion(Path(arguments), contract)
+    return load_diffusion(Path(arguments), contract, name=name)
 
 
 POLICIES: dict[str, Maker] = {

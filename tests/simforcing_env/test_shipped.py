@@ -65,6 +65,10 @@ def test_shipped_starts_are_the_teachers():
     assert len(env.backend.starts) >= 8
     observation, _ = env.reset(options={"start": "seed-812345"})  # not shipped, made by the teacher
     np.testing.assert_array_equal(observation["image"][0], teacher.reset("seed-812345").frames["top"])
+    env.backend._teacher = None
+    again, _ = env.reset(options={"start": "seed-812345"})  # it is made once
+    np.testing.assert_array_equal(again["image"], observation["image"])
+    assert env.backend._teacher is None
 
 
 @pytest.mark.parametrize("precision", ["auto", "float32"])

@@ -22,6 +22,8 @@ def diagnosis_metrics(scores: Scores, generator: np.random.Generator) -> dict[st
     where an episode that ends before it parts counts as not parted so far (Kaplan-Meier); missing if fewer ever do.
     ``uncertainty_auroc``: chance that an episode with the wrong outcome was less certain than one with the right one.
     ``*_truncated``: agreement when both sides count only what happened before they parted.
+    ``outside``: mean share of imagined frames with actions outside the training support; ``outside_auroc`` as of the
+    uncertainty. ``*_goal``: imagined success by goal images against the truth, and how often both judges agree.
     """
     learned = [outcome for row in scores.learned for outcome in row]
     true = [outcome for row in scores.true for outcome in row]
@@ -35,7 +37,7 @@ def diagnosis_metrics(scores: Scores, generator: np.random.Generator) -> dict[st
         middle = median_horizon(apart, shared)
         if middle is not None:
             found[f"horizon_{name}"] = Metric(middle, n=len(apart), unit="frames")
-    found |= _uncertainty(scores, generator)
+    found |= _warnings(scores, generator) | _second_judge(scores, generator)
     cut = next((name for name in ("state", "pixel") if name in learned[0].parted), None)
     if cut is not None:
         found |= truncated(scores, cut, generator)
@@ -80,12 +82,25 @@ def truncated(scores: Scores, measure: str, generator: np.random.Generator) -> d
     return renamed
 
 
-def _uncertainty(scores: Scores, generator: np.random.Generator) -> dict[str, Metric]:
+WARNINGS = (
+    ("uncertainty_auroc", "uncertainty"),
+    ("uncertainty_most_auroc", "uncertainty_most"),
+    ("outside_auroc", "outside"),
+)
+
+
+def _warnings(scores: Scores, generator: np.random.Generator) -> dict[str, Metric]:
+    """How well what is known without the truth tells wrong episodes from right ones."""
     wrong = (success(scores.learned) != success(scores.true)).ravel()
     starts = np.broadcast_to(np.arange(len(scores.starts)), (len(scores.policies), len(scores.starts))).ravel()
     found = {}
-    for name, field in (("uncertainty_auroc", "uncertainty"), ("uncertainty_most_auroc", "uncertainty_most")):
-        doubt = np.array([getattr(outcome, field) for row in scores.learned for outcome in row])
+    for name, field in WARNINGS:
+        values = [getattr(outcome, field) for row in scores.learned for outcome in row]
+        if None in values:
+            continue
+        doubt = np.array(values)
+        if field == "outside":
+            found["outside"] = Metric(float(doubt.mean()), n=len(doubt))
         value = _auroc(doubt, wrong)
         if value is not None:
             low, high = grouped_interval(
@@ -96,6 +111,18 @@ def _uncertainty(scores: Scores, generator: np.random.Generator) -> dict[str, Me
             )
             found[name] = Metric(value, low, high, len(wrong))
     return found
+
+
+def _second_judge(scores: Scores, generator: np.random.Generator) -> dict[str, Metric]:
+    """Goal images against the truth, over the starts whose task they know."""
+    columns = [i for i in range(len(scores.starts)) if all(row[i].goal is not None for row in scores.learned)]
+    if not columns:
+        return {}
+    goal = np.array([[bool(row[i].goal) for i in columns] for row in scores.learned])
+    true, head = (success(side)[:, columns] for side in (scores.true, scores.learned))
+    found = agreement(goal, true, generator) | episode_agreement(goal, true, generator)
+    kept = {f"{name}_goal": found[name] for name in ("pearson", "spearman", "bias", "kappa") if name in found}
+    return kept | {"judges_agree": Metric.rate(int((goal == head).sum()), goal.size)}
 
 
 def _auroc(score: NDArray[np.float64], event: NDArray[np.bool_]) -> float | None:

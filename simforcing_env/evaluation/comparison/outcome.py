@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,10 @@ class Outcome:
     policy_s: float
     """Seconds of the policy, shared among the episodes that ran side by side; as the next, no part of the report."""
     env_s: float
+    outside: float | None = None
+    """Of a learned episode: share of its frames with actions outside the training support; None if it is not known."""
+    goal: bool | None = None
+    """Of a learned episode: whether its last frame looks like success to a judge by goal images; None without one."""
 
     @property
     def key(self) -> Key:
@@ -61,11 +65,12 @@ def read_outcomes(path: Path, protocol: str | None = None) -> dict[Key, Outcome]
         DataError: a line is damaged, or, without a protocol given, there are two of them.
     """
     known = {field.name for field in fields(Outcome)}
+    needed = {field.name for field in fields(Outcome) if field.default is MISSING}
     found: dict[Key, Outcome] = {}
     hashes: set[str] = set()
     for number, record in enumerate(read_ledger(path), 1):
-        if set(record) != known:
-            odd = sorted(set(record) ^ known)
+        if not needed <= set(record) <= known:
+            odd = sorted((needed - set(record)) | (set(record) - known))
             raise DataError(f"line {number} of {path} is no episode ({', '.join(odd)}); delete that line")
         outcome = Outcome(**record)
         if protocol is None or outcome.protocol == protocol:

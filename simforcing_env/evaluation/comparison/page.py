@@ -13,6 +13,7 @@ import numpy as np
 
 from simforcing_env.commands.tables import show
 from simforcing_env.evaluation.comparison.films import KINDS
+from simforcing_env.evaluation.comparison.markup import STYLE, table
 from simforcing_env.evaluation.comparison.protocol import Protocol
 from simforcing_env.evaluation.comparison.scores import Scores, success
 from simforcing_env.evaluation.plots import figure, save_figure
@@ -20,18 +21,6 @@ from world_model.atomic import replace_text
 from world_model.results import Metric, wilson
 
 FILMS = 3  # of each kind in the page
-_STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;color:#222}
-table{border-collapse:collapse;font-size:13px;margin:.5em 0}
-td,th{border:1px solid #ccc;padding:2px 7px;text-align:right}
-td:first-child,th:first-child,.wide td:nth-child(2),.wide td:nth-child(3){text-align:left}
-th{background:#f2f2f2}
-figure{display:inline-block;margin:6px 12px 6px 0;vertical-align:top}
-figcaption{font-size:12px;max-width:272px;overflow-wrap:anywhere}
-details{margin:.6em 0}
-summary{cursor:pointer;font-weight:600}
-.wide{overflow-x:auto}
-"""
 TITLES = {
     "true-alone": "Success in truth alone",
     "learned-alone": "Success in imagination alone",
@@ -54,7 +43,7 @@ def write_page(
     save_figure(media / f"{path.stem}.png", drawn)
     title = f"{protocol.env} against {protocol.teacher}"
     parts = [f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title>"]
-    parts += [f"<style>{_STYLE}</style><h1>{html.escape(title)}</h1>"]
+    parts += [f"<style>{STYLE}</style><h1>{html.escape(title)}</h1>"]
     parts += [
         f"<p>{len(scores.policies)} policies from the same {len(scores.starts)} starts on both sides, "
         f"{len(scores.policies) * len(scores.starts)} episodes each. Intervals are 95 %.</p>"
@@ -65,13 +54,13 @@ def write_page(
         rows = [[number, *line] for number, line in enumerate(lines, 1)]  # policies have these numbers in the picture
         shown = len(rows) <= 30
         parts += [f"<details{' open' if shown else ''}><summary>{html.escape(heading)} ({len(rows)})</summary>"]
-        parts += [f"<div class=wide>{_table(['no', *columns], rows)}</div></details>"]
+        parts += [f"<div class=wide>{table(['no', *columns], rows)}</div></details>"]
     parts += ["<h2>Episodes</h2><p>True left, learned right, four times as fast as life.</p>"]
     parts += _films(path.with_suffix(".films"), scores)
     rest = {name: metric for name, metric in metrics.items() if name not in first}
     parts += ["<details open><summary>All numbers</summary>", _metric_table(rest), "</details>"]
     facts = [[name, value] for name, value in {**asdict(protocol), "protocol": protocol.hash}.items()]
-    parts += ["<details open><summary>Protocol and hashes</summary>", _table(["setting", "value"], facts), "</details>"]
+    parts += ["<details open><summary>Protocol and hashes</summary>", table(["setting", "value"], facts), "</details>"]
     replace_text(media / f"{path.stem}.html", "\n".join(parts) + "\n</html>\n")
 
 
@@ -79,11 +68,12 @@ def scatter(scores: Scores) -> Any:
     """Learned over true success of each policy with Wilson intervals; beside it the two true runs."""
     again = scores.again is not None
     drawn, axes = figure(10.0 if again else 5.2, 4.8, 2 if again else 1)
-    true = success(scores.true)
-    panels = [("learned success", "same policies, same starts", success(scores.learned))]
+    once = success(scores.true)
+    panels = [("learned success", "same policies, same starts", once, success(scores.learned))]
     if scores.again is not None:
-        panels.append(("true success, other seeds", "noise floor: truth against truth", success(scores.again)))
-    for axis, (label, title, other) in zip(axes, panels, strict=True):
+        title = "noise floor: truth against truth"
+        panels.append(("true success, other seeds", title, once[:, scores.floor], success(scores.again)))
+    for axis, (label, title, true, other) in zip(axes, panels, strict=True):
         named: dict[tuple[float, float], list[str]] = {}  # policies with the same scores share a point
         axis.plot([0, 1], [0, 1], color="0.7", linewidth=0.8, zorder=0)
         for i, _ in enumerate(scores.policies):
@@ -133,13 +123,7 @@ def _metric_table(metrics: Mapping[str, Metric]) -> str:
         interval = "" if metric.low is None or metric.high is None else f"{show(metric.low)} to {show(metric.high)}"
         count = "" if metric.n is None else metric.n
         rows.append([name, show(metric.value), interval, count, metric.unit])
-    return _table(["number", "value", "95 %", "n", "unit"], rows)
-
-
-def _table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    head = "".join(f"<th>{html.escape(str(cell))}</th>" for cell in heading)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(str(c))}</td>" for c in line) + "</tr>" for line in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    return table(["number", "value", "95 %", "n", "unit"], rows)
 
 
 def _png(path: Path) -> str:

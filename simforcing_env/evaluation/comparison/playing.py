@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,18 +26,28 @@ class Trace:
     proprio: list[NDArray[np.float32]] = field(default_factory=list)  # (P,) each, in units
     labels: dict[str, list[float]] = field(default_factory=dict)
     uncertainty: list[float] = field(default_factory=list)  # of each frame that counts
+    actions: list[NDArray[np.float32]] = field(default_factory=list)  # (a, A) of each frame that counts, in units
     success_frame: int | None = None
     seconds: tuple[float, float] = (0.0, 0.0)  # of policy and environment: the batch's, divided
 
 
+Clock = Callable[[], float]
+
+
 def play(
-    env: ChunkVectorEnv, policy: Policy, episodes: Sequence[Planned], frames: int, words: Sequence[str] = ()
+    env: ChunkVectorEnv,
+    policy: Policy,
+    episodes: Sequence[Planned],
+    frames: int,
+    words: Sequence[str] = (),
+    clock: Clock = time.perf_counter,
 ) -> list[Trace]:
     """Run episodes until each has succeeded or ``frames`` are over.
 
     Args:
         env: with as many slots, in DISABLED mode, with a chunk of no more than the policy's horizon.
         words: what each task, by its number, asks for.
+        clock: seconds, of which policy and environment are charged their part.
 
     Raises:
         InputError: the policy answers with something else than its chunk, or leaves the bounds.
@@ -46,25 +56,27 @@ def play(
     traces = [Trace() for _ in episodes]
     tasks = [Task(e.task, words[e.task] if e.task < len(words) else "") for e in episodes]
     spent = np.zeros(2)
-    began = time.perf_counter()
+    began = clock()
     observation, infos = env.reset(seed=[e.seed for e in episodes], options={"start": [e.start for e in episodes]})
     policy.reset([e.seed for e in episodes], tasks)
-    spent[1] += time.perf_counter() - began
+    spent[1] += clock() - began
     labels = env.backend.label_names
     _see(traces, range(count), observation, infos, 0, labels, contract)
     live, done = np.ones(count, np.bool_), 0
     steps = env.frames_per_step * contract.actions_per_frame
     while live.any() and done < frames:
-        began = time.perf_counter()
+        began = clock()
         chunk = check_chunk(policy, policy.act(observation), count, contract.action_dim)[:, :steps]
-        chose = time.perf_counter()
+        chose = clock()
         shaped = chunk.reshape(env.action_space.shape or chunk.shape)
         observation, _, terminated, _, infos = env.step(shaped)
-        spent += (chose - began, time.perf_counter() - chose)
+        spent += (chose - began, clock() - chose)
         valid = infos["frames_valid"]
         for row in np.flatnonzero(live):
             counted = min(int(valid[row]), frames - done)
             traces[row].uncertainty += infos["uncertainty"][row, :counted].tolist()
+            groups = chunk[row].reshape(-1, contract.actions_per_frame, contract.action_dim)
+            traces[row].actions += list(groups[:counted])
             if terminated[row] and valid[row] <= frames - done:
                 traces[row].success_frame = done + int(valid[row])
         numbers = [done + int(valid[row]) for row in range(count)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -22,13 +22,20 @@ RESULTS_SEED = 29  # of bootstrap draws, so that a report follows from its ledge
 
 
 def write_report(
-    path: Path, protocol: Protocol, outcomes: Mapping[Key, Outcome], seed: int, timing: bool, device: str = "cpu"
+    path: Path,
+    protocol: Protocol,
+    outcomes: Mapping[Key, Outcome],
+    seed: int,
+    timing: bool,
+    device: str = "cpu",
+    words: Sequence[str] = (),
 ) -> dict[str, Metric]:
     """Print the numbers and write all files beside ``path``; returns the numbers.
 
     Raises:
         InputError: fewer than two policies are complete.
     """
+    from simforcing_env.evaluation.comparison.audit import write_audit
     from simforcing_env.evaluation.comparison.page import write_page
 
     scores = Scores.of(outcomes)
@@ -42,6 +49,7 @@ def write_report(
     for name, (heading, rows) in (("policies", policies), ("pairs", pairs), ("tasks", tasks)):
         write_csv(stem.with_name(f"{stem.name}-{name}.csv"), heading, rows)
     write_page(path, protocol, scores, metrics, {"Policies": policies, "Tasks": tasks, "Pairs of policies": pairs})
+    write_audit(path, protocol, scores, words)
     write_results(
         path,
         command=this_command(),

@@ -30,31 +30,38 @@ class Scores:
     true: list[list[Outcome]]
     learned: list[list[Outcome]]
     again: list[list[Outcome]] | None
-    """The true simulator with other seeds, where all of it was run."""
+    """The true simulator with other seeds, from the starts ``floor``."""
+    floor: tuple[int, ...] = ()
+    """Numbers of the starts from which all policies were run again."""
 
     @classmethod
     def of(cls, outcomes: Mapping[Key, Outcome]) -> Scores:
         """Policies and starts in the order of the ledger, those that were run on both sides.
 
+        Of an unfinished ledger either the policies that have run from all starts are taken, or the starts from which
+        all policies have run, whichever leaves more episodes.
+
         Raises:
             InputError: fewer than two policies are complete.
         """
-        both = shared_keys(outcomes, "learned")
-        starts = tuple(dict.fromkeys(key[2] for key in both))
-        hashes = tuple(
-            policy
-            for policy in dict.fromkeys(key[1] for key in both)
-            if all(("learned", policy, start) in outcomes and ("true", policy, start) in outcomes for start in starts)
-        )
+        both = {key[1:]: None for key in shared_keys(outcomes, "learned")}
+        hashes, starts = (tuple(dict.fromkeys(key[i] for key in both)) for i in (0, 1))
+        through = tuple(policy for policy in hashes if all((policy, start) in both for start in starts))
+        from_all = tuple(start for start in starts if all((policy, start) in both for policy in hashes))
+        if len(through) * len(starts) >= len(hashes) * len(from_all):
+            hashes = through
+        else:
+            starts = from_all
         if len(hashes) < 2:
             raise InputError(f"{len(hashes)} policies have run from all {len(starts)} starts; a comparison takes two")
 
-        def side(name: str) -> list[list[Outcome]]:
-            return [[outcomes[name, policy, start] for start in starts] for policy in hashes]
+        def side(name: str, own: tuple[str, ...] = starts) -> list[list[Outcome]]:
+            return [[outcomes[name, policy, start] for start in own] for policy in hashes]
 
-        whole = all(("again", policy, start) in outcomes for policy in hashes for start in starts)
+        floor = tuple(i for i, s in enumerate(starts) if all(("again", policy, s) in outcomes for policy in hashes))
+        again = side("again", tuple(starts[i] for i in floor)) if floor else None
         names = tuple(outcomes["true", policy, starts[0]].policy for policy in hashes)
-        return cls(names, hashes, starts, side("true"), side("learned"), side("again") if whole else None)
+        return cls(names, hashes, starts, side("true"), side("learned"), again, floor)
 
     @property
     def tasks(self) -> NDArray[np.int64]:
@@ -86,11 +93,11 @@ def comparison_metrics(scores: Scores, generator: np.random.Generator, timing: b
     found["episodes"] = Metric(float(true.size), unit="per side")
     found |= _task_agreement(learned, true, scores.tasks, generator)
     if scores.again is not None:
-        again = success(scores.again)
-        floor = agreement(again, true, generator)
+        again, once = success(scores.again), true[:, scores.floor]
+        floor = agreement(again, once, generator)
         found["noise_floor"] = floor["bias"]
         found |= {f"noise_floor_{name}": metric for name, metric in floor.items() if name != "bias"}
-        found |= {f"noise_floor_{name}": metric for name, metric in episode_agreement(again, true, generator).items()}
+        found |= {f"noise_floor_{name}": metric for name, metric in episode_agreement(again, once, generator).items()}
     for name in ("coverage", "progress"):
         if name in scores.true[0][0].best and name in scores.learned[0][0].best:
             graded = agreement(label_means(scores.learned, name), label_means(scores.true, name), generator)

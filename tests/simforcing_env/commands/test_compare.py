@@ -59,7 +59,7 @@ def test_a_killed_comparison_goes_on_to_the_same_report(whole, tmp_path):
     assert same[0] == same[1]
     for name in ("compare-policies.csv", "compare-pairs.csv", "compare-tasks.csv", "compare.protocol.json"):
         assert path.with_name(name).read_bytes() == whole.with_name(name).read_bytes()
-    for name in ("compare.html", "compare.png"):
+    for name in ("compare.html", "compare.png", "compare-audit.html"):
         assert (path.parent / "media" / name).read_bytes() == (whole.parent / "media" / name).read_bytes()
     films = [sorted((f.name, f.read_bytes()) for f in p.with_suffix(".films").iterdir()) for p in (path, whole)]
     assert films[0] == films[1]

@@ -7,7 +7,7 @@ import torch
 from simforcing_env.adapters.lerobot import policy_batch
 from simforcing_env.policies.denoiser import ActionDenoiser, DenoiserConfig
 from simforcing_env.policies.diffusion import load_diffusion, new_policy
-from simforcing_env.policies.diffusion_data import Moments, demonstrated_moments, mirrored, recorded_moments
+from simforcing_env.policies.diffusion_data import Choice, Moments, demonstrated_moments, mirrored, recorded_moments
 from simforcing_env.policies.diffusion_training import PolicyTrainer, PolicyTraining
 from simforcing_env.policies.eyes import points_of
 from simforcing_env.policies.lerobot_form import LeRobotForm
@@ -164,12 +164,12 @@ def test_recorded_moments_end_before_the_recording_does(tmp_path):
     options = {"behaviours": ("careful",)}
     collect(Job("pusht", "train", 0, None, options, 2, 2), tmp_path / "data", 1, lambda done, total: None)
     data = read_dataset(tmp_path / "data")
-    moments = recorded_moments(data, 10)
+    moments = recorded_moments(data, 10, points_of=lambda states, names: points_of(states))
     solved = [bool(data.columns(i)["next.success"].max() > 0.5) for i in range(2)]
     wanted = sum(int(n) - 1 - (0 if s else 9) for n, s in zip(data.lengths, solved, strict=True))
     assert len(moments) == wanted
-    pictures = recorded_moments(data, 10, pictures=True)
+    pictures = recorded_moments(data, 10)
     assert pictures.frames is not None
     assert pictures.frames.shape[1:] == (64, 64, 3)
     with pytest.raises(DataError, match="other behaviours"):
-        recorded_moments(data, 10, ("push",))
+        recorded_moments(data, 10, Choice(("push",)))

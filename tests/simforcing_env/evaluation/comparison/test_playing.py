@@ -8,9 +8,10 @@ import pytest
 from simforcing_env.evaluation.comparison.parting import distances, parted
 from simforcing_env.evaluation.comparison.playing import Trace, play
 from simforcing_env.evaluation.comparison.protocol import Planned, Protocol, planned, read_protocol, write_protocol
-from simforcing_env.evaluation.comparison.starts import first_starts
+from simforcing_env.evaluation.comparison.starts import first_of_tasks, first_starts
 from tests.world_model.tiny import tiny_contract
 from world_model.errors import DataError, InputError
+from world_model.extras import absent
 
 PROTOCOL = Protocol(
     *("SimForcing/Tiny-v0", "SimForcing/Tiny-Teacher-v0", "c", "k"),
@@ -119,6 +120,30 @@ def test_the_first_starts_of_a_split():
         first_starts("tiny", "test", 1)
 
 
+@pytest.mark.skipif(bool(absent("libero")), reason="LIBERO is not installed: pip install '.[libero]'")
+def test_tasks_take_turns_in_batches():
+    starts = first_starts("libero_goal", "validation", 3, together=2)
+    assert len(starts) == 30
+    assert starts[:4] == [f"libero_goal/{task}/{init}" for task in (0, 1) for init in (30, 31)]
+    assert starts[20:22] == ["libero_goal/0/32", "libero_goal/1/32"]
+    with pytest.raises(InputError, match="--episodes is 11 but validation has 10 starts"):
+        first_starts("libero_goal", "validation", 11)
+
+
+def test_the_first_starts_of_each_task_among_others():
+    starts = [f"libero_goal/{task}/{init}" for task in (0, 3) for init in (40, 41, 42)]
+    assert first_of_tasks(starts, 2) == [starts[0], starts[1], starts[3], starts[4]]
+    assert first_of_tasks(["seed-1", "seed-2"], 1) == ["seed-1"]
+
+
+def test_episodes_keep_the_actions_of_frames_that_count(make_vector):
+    env = make_vector(2, chunk=2, autoreset_mode="Disabled")
+    traces = play(env, Script([[3], []]), episodes(2), 5, clock=lambda: 0.0)
+    assert [len(trace.actions) for trace in traces] == [3, 5]
+    assert [float(actions[0, 0]) for actions in traces[0].actions] == [10, 10, 100]
+    assert traces[0].seconds == (0, 0)
+
+
 def test_seeds_are_shared_by_the_first_two_sides_alone():
     true, learned, again = (planned(PROTOCOL, side, ["a", "b"], 4) for side in ("true", "learned", "again"))
     assert [e.seed for e in true] == [e.seed for e in learned] == [4, 5]
@@ -146,9 +171,9 @@ def test_where_episodes_part():
     contract = tiny_contract()  # proprio from 0 to 100
     learned = trace([0, 0, 13, 13], [0, 4, 4, 6])
     true = trace([0, 0, 0, 13, 200], [0, 0, 0, 0, 99])  # goes on for longer, which is not compared
-    seen = distances(learned, true, contract, lambda a, b: np.arange(len(a)) * 10.0)
+    seen = distances(learned, true, contract, lambda a, b, count: np.arange(count) * 10.0)
     assert seen["pixel"] == [0, 0, 13, 0]
     assert seen["proprio"] == pytest.approx([0, 0.04, 0.04, 0.06])
-    found = parted(learned, true, PROTOCOL, contract, lambda a, b: np.arange(len(a)) * 10.0)
+    found = parted(learned, true, PROTOCOL, contract, lambda a, b, count: np.arange(count) * 10.0)
     assert found == {"pixel": 4, "proprio": 6, "state": 4}
     assert parted(learned, learned, PROTOCOL, contract, None) == {"pixel": None, "proprio": None}

@@ -1,6 +1,7 @@
 """The numbers of a comparison from ledgers that are made by hand."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,13 +67,43 @@ def test_without_timing_there_is_no_speed():
     assert not {"speedup", "speedup_env", "noise_floor"} & set(found)
 
 
-def test_a_policy_that_is_not_through_is_left_out():
+def test_what_is_not_through_is_left_out():
+    outcomes = ledger(TRUE, LEARNED)
+    for start in range(4, 8):
+        del outcomes["learned", "2", f"start-{start}"]
+    assert Scores.of(outcomes).policies == ("name-0", "name-1")  # 16 episodes, and 12 of all policies
     outcomes = ledger(TRUE, LEARNED)
     del outcomes["learned", "2", "start-7"]
-    assert Scores.of(outcomes).policies == ("name-0", "name-1")
-    del outcomes["true", "1", "start-3"]
+    assert Scores.of(outcomes).starts == tuple(f"start-{start}" for start in range(7))
+    only = {key: one for key, one in outcomes.items() if key[1] == "1"}
     with pytest.raises(InputError, match="1 policies have run from all 8 starts"):
-        Scores.of(outcomes)
+        Scores.of(only)
+
+
+def test_a_floor_from_some_starts_is_held_against_the_same_ones():
+    some = [row[:3] for row in TRUE]
+    scores = Scores.of(ledger(TRUE, LEARNED, [[1 - one for one in row] for row in some]))
+    assert scores.floor == (0, 1, 2)
+    found = comparison_metrics(scores, np.random.default_rng(0))
+    assert found["noise_floor_agreement"].n == 9
+    assert found["noise_floor_agreement"].value == 0
+
+
+def test_opinions_of_further_judges():
+    outcomes = ledger(TRUE, LEARNED)
+    for key, one in outcomes.items():
+        if one.side == "learned":
+            wrong = one.success != outcomes["true", *key[1:]].success
+            truth = outcomes["true", *key[1:]].success
+            outcomes[key] = replace(one, outside=0.5 if wrong else 0.1, goal=truth)
+    found = diagnosis_metrics(Scores.of(outcomes), np.random.default_rng(0))
+    assert found["outside_auroc"].value == 1
+    assert found["outside"].value == pytest.approx((3 * 0.5 + 21 * 0.1) / 24)
+    assert found["kappa_goal"].value == 1
+    assert found["bias_goal"].value == 0
+    assert found["judges_agree"].value == pytest.approx(21 / 24)
+    without = {key: replace(one, goal=None) for key, one in outcomes.items()}
+    assert "kappa_goal" not in diagnosis_metrics(Scores.of(without), np.random.default_rng(0))
 
 
 def test_tables():
@@ -96,6 +127,10 @@ def test_a_ledger_of_two_protocols_is_told(tmp_path):
     lines = [o.line() for o in ledger(TRUE, LEARNED).values()]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert read_outcomes(path) == ledger(TRUE, LEARNED)
+    older = [{k: v for k, v in line.items() if k not in ("outside", "goal")} for line in lines]
+    path.write_text("".join(json.dumps(line) + "\n" for line in older))
+    assert read_outcomes(path) == ledger(TRUE, LEARNED)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     path.write_text(path.read_text() + json.dumps({**lines[0], "protocol": "other"}) + "\n")
     assert len(read_outcomes(path, "p")) == len(lines)
     with pytest.raises(DataError, match="holds episodes of 2 protocols"):
