@@ -58,13 +58,14 @@ def scene_instrument(simulator: LearnedSimulator) -> Instrument:
     scene = getattr(model.config, "scene", None)
     if scene is None:
         raise InputError(f"checkpoint {simulator.hash} reads no scene, which episodes are compared by; give another")
+    device = next(model.parameters()).device
     span = 50 * (np.array(scene.high) - np.array(scene.low))  # cm a unit
 
     def points(trace: Trace, count: int) -> NDArray[np.float64]:
         with torch.inference_mode():
-            latents = simulator.codec.encode(torch.from_numpy(np.stack(trace.images[:count])))
+            latents = simulator.codec.encode(torch.from_numpy(np.stack(trace.images[:count])).to(device))
             proprio = torch.from_numpy(contract.normalize_proprio(np.stack(trace.proprio[:count])))
-            state = model.read_state(latents, proprio.to(latents)).double().numpy()
+            state = model.read_state(latents, proprio.to(latents)).double().cpu().numpy()
         return np.asarray(state[:, : 3 * scene.points].reshape(count, -1, 3) * span)
 
     def distance(learned: Trace, true: Trace, count: int) -> NDArray[np.float64]:
