@@ -96,10 +96,10 @@ class LearnedBackend:
         return self._drawn[generator.integers(len(self._drawn))]
 
     def reset(self, rows: NDArray[np.intp], starts: Sequence[Start], seeds: NDArray[np.int64]) -> Frames:
+        tasks = np.array([task_of(s.name, self.contract.name) if s.task is None else s.task for s in starts], np.int64)
         pictures = [self._picture(start) for start in starts]
         images = np.stack([image for image, _ in pictures])
         proprio = np.clip(np.stack([values for _, values in pictures]), *self.contract.proprio_bounds())
-        tasks = np.array([task_of(s.name) if s.task is None else s.task for s in starts], np.int64)
         begun = self.rollout.start(images, proprio, seeds)
         if self.sim is not None:
             self.sim.reset(rows, [start.name for start in starts], seeds)

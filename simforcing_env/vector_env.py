@@ -151,8 +151,9 @@ def _drawn(
     if task is None:
         return names
     tasks = (task,) if isinstance(task, int) else tuple(task)
-    chosen = tuple(name for name in names if task_of(name) in tasks)
+    of = {name: task_of(name, simulator.contract.name) for name in names}
+    chosen = tuple(name for name in names if of[name] in tasks)
     if not chosen:
-        known = ", ".join(map(str, sorted({task_of(name) for name in names}))) or "none"
+        known = ", ".join(map(str, sorted(set(of.values())))) or "none"
         raise InputError(f"task is {task} but the starts to draw from are of tasks {known}; choose one of these")
     return chosen

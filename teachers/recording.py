@@ -80,7 +80,8 @@ def recorder_for(contract: Contract, split: Split, seed: int, options: Mapping[s
     """
     seen: dict[str, Any] = {"size": contract.cameras[0].height}
     if recordable(contract.name).arm:
-        seen |= {"cameras": tuple(camera.name for camera in contract.cameras), "frame_hz": contract.frame_hz}
+        cameras = tuple(camera.name for camera in contract.cameras)
+        seen |= {"cameras": cameras, "frame_hz": contract.frame_hz, "look": contract.look or "stock"}
     recorder = make_recorder(contract.name, split, seed, {**seen, **options})
     contract.require_same(recorder.spec.contract, "the checkpoint", "the teacher")
     return recorder

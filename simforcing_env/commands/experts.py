@@ -65,7 +65,8 @@ def run(config: Config) -> None:
         missing = []
         for init in range(start, min(start + config.together, end)):
             language = find_task(suite, task).language
-            key = Trial(suite, task, language, init, config.seed, False, 0, asdict(config.knobs), code).key
+            knobs = asdict(config.knobs)
+            key = Trial(suite, task, language, init, config.seed, False, 0, knobs, code, config.steps).key
             if key in known:
                 done.append(known[key])
             else:

@@ -134,9 +134,12 @@ class SceneViews(nn.Module):
 
 
 def _product(first: Tensor, second: Tensor) -> Tensor:
-    """Matrix product that autocast leaves in float32."""
-    with torch.autocast(first.device.type, enabled=False):
-        return first @ second
+    """Product of ``(..., N, 3)`` and ``(..., 3, M)``, in float32 and in single steps.
+
+    A matrix product would round otherwise for another number of rows, and an episode depend on its neighbours.
+    """
+    x, y, z = (first[..., k, None] * second[..., k, None, :] for k in range(3))
+    return x + y + z
 
 
 def rotation(vector: Tensor) -> Tensor:

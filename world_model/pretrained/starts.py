@@ -21,10 +21,18 @@ from world_model.contract import Contract
 from world_model.errors import DataError, InputError
 
 
-def task_of(start: str) -> int:
-    """Task number of a start that is named "<suite>/<task>/<init>"; 0 for other names."""
+def task_of(start: str, world: str = "") -> int:
+    """Task number of a start that is named "<suite>/<task>/<init>"; 0 for other names.
+
+    Raises:
+        InputError: the start is of the suite ``world`` but has the task's name in the place of its number.
+    """
     parts = start.split("/")
-    return int(parts[1]) if len(parts) == 3 and parts[1].isdecimal() else 0
+    if len(parts) == 3 and parts[1].isdecimal():
+        return int(parts[1])
+    if len(parts) == 3 and parts[0] == world:
+        raise InputError(f"start {start!r} names its task {parts[1]!r}; give the task's number, such as '{world}/3/40'")
+    return 0
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,14 @@ class Trial:
     steps: int
     knobs: dict[str, float]
     code: str
+    limit: int = 700
+    """Control steps that it had."""
 
     @property
     def key(self) -> str:
         """Two trials with the same key have the same outcome."""
-        return json.dumps([self.suite, self.task, self.init, self.seed, self.knobs, self.code], sort_keys=True)
+        parts = [self.suite, self.task, self.init, self.seed, self.knobs, self.code, self.limit]
+        return json.dumps(parts, sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,10 @@ def run_job(job: Job, report: Callable[[Trial], None] | None = None) -> list[Tri
     for init in job.inits:
         generator = np.random.default_rng([job.seed, job.task, init])
         success, steps = run_trial(world, init, job.knobs, generator, job.steps)
-        trial = Trial(job.suite, job.task, world.language, init, job.seed, success, steps, asdict(job.knobs), job.code)
+        knobs = asdict(job.knobs)
+        trial = Trial(
+            job.suite, job.task, world.language, init, job.seed, success, steps, knobs, job.code, limit=job.steps
+        )
         trials.append(trial)
         if report is not None:
             report(trial)

@@ -167,7 +167,7 @@ def test_the_suites_name_is_a_teacher_too():
 
 
 def test_a_contract_finds_its_recorder():
-    contract = LiberoTeacher(LiberoConfig("libero_object", ("wrist",), 64, 10.0)).contract
+    contract = LiberoTeacher(LiberoConfig("libero_object", ("wrist",), 64, 10.0, "fast")).contract
     recorder = recorder_for(contract, "test", 1, {"behaviours": ("expert",)})
     assert recorder.spec.contract == contract
     assert {int(recorder.plan(i).start.split("/")[2]) for i in range(200)} == set(range(40, 50))

@@ -109,3 +109,19 @@ def test_points_of_the_hand_turn_with_it() -> None:
     proprio = torch.tensor([[0.1, 0.0, 0.0, 0.0, 0.0, 0.5, 1.0]])  # a quarter turn about z
     (seen,) = scene(proprio, torch.zeros(1, 3), scene.hand(proprio))
     torch.testing.assert_close(seen[0], torch.tensor([0.1, 0.0, 0.1, -0.2, 0.0, 0.0]), atol=1e-6, rtol=0)
+
+
+def test_a_scene_is_seen_the_same_alone_as_among_others() -> None:
+    """To the last bit, though its own rounding is magnified by the highest octave."""
+    view = ViewConfig(1 / math.tan(0.6), (0.0, 0.05, -0.1), _EYE, mounted=True)
+    config = SceneConfig(2, (-1.0,) * 3, (1.0,) * 3, views=(view,), hand_points=((0.0, 0.0, -0.1),), planes=(0.0,))
+    maps = SceneMaps(config, 8, (16, 16))
+    generator = torch.Generator().manual_seed(0)
+    proprio, state = (torch.rand(8, size, generator=generator) - 0.5 for size in (7, 6))
+    hand = maps.views.hand(proprio)
+    rays, seen = maps.views.rays(0, proprio, hand, (16, 16)), maps.views(proprio, state, hand)[0]
+    for row in range(8):
+        one = slice(row, row + 1)
+        assert torch.equal(maps.views.hand(proprio[one]), hand[one])
+        assert torch.equal(maps.views.rays(0, proprio[one], hand[one], (16, 16)), rays[one])
+        assert torch.equal(maps.views(proprio[one], state[one], hand[one])[0], seen[one])

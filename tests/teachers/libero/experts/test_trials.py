@@ -27,9 +27,10 @@ def test_a_ledger_reads_back_what_was_written(tmp_path: Path) -> None:
     ]
 
 
-def test_other_knobs_or_code_are_other_trials() -> None:
+def test_other_knobs_code_or_limits_are_other_trials() -> None:
     worse = replace(TRIAL, knobs=asdict(Knobs(action_noise=0.2)))
-    assert len({TRIAL.key, worse.key, replace(TRIAL, code="other").key, replace(TRIAL, seed=1).key}) == 4
+    others = worse, replace(TRIAL, code="other"), replace(TRIAL, seed=1), replace(TRIAL, limit=20)
+    assert len({TRIAL.key, *(other.key for other in others)}) == 5
     assert replace(TRIAL, success=False, steps=3).key == TRIAL.key
 
 
