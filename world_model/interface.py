@@ -39,6 +39,7 @@ class History(_Rows):
     actions: Tensor  # (B, h - 1, a, A) in [-1, 1]
     valid: Tensor  # (B, h) bool; the last frame is always valid
     memory: Tensor | None = None  # (B, M) what the model carries beyond frames; None or NaN: it reads it from them
+    text: Tensor | None = None  # (B, L, E) embedded words, padded with zeros; None: the model's own, if it has any
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Clip(_Rows):
     actions: Tensor  # (B, T - 1, a, A) in [-1, 1]
     valid: Tensor  # (B, T) bool
     state: Tensor | None = None  # (B, T, S) about [-1, 1]; privileged, a training target only
+    text: Tensor | None = None  # (B, L, E) as of `History`
 
     def history(self, start: int, stop: int) -> History:
         """Frames ``start`` to ``stop`` (exclusive) as a `History`."""
@@ -58,6 +60,7 @@ class Clip(_Rows):
             self.proprio[:, start:stop],
             self.actions[:, start : stop - 1],
             self.valid[:, start:stop],
+            text=self.text,
         )
 
 

@@ -40,7 +40,8 @@ class RolloutState:
         if len(states) == 1:
             return states[0]
         histories = [s.history for s in states]
-        joined = History(*(torch.cat([getattr(h, f.name) for h in histories]) for f in fields(History)))
+        parts = ([getattr(h, f.name) for h in histories] for f in fields(History))
+        joined = History(*(None if part[0] is None else torch.cat(part) for part in parts))  # type: ignore[arg-type]
         return RolloutState(joined, torch.cat([s.seeds for s in states]), torch.cat([s.frames for s in states]))
 
     def replace(self, rows: NDArray[np.intp], other: RolloutState) -> RolloutState:
@@ -65,7 +66,7 @@ class RolloutState:
         """Plain arrays by name, to be saved."""
         tensors = {f.name: getattr(self.history, f.name) for f in fields(History)}
         tensors |= {"seeds": self.seeds, "frames": self.frames}
-        return {name: tensor.cpu().numpy().copy() for name, tensor in tensors.items()}
+        return {name: tensor.cpu().numpy().copy() for name, tensor in tensors.items() if tensor is not None}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], like: RolloutState, count: int) -> RolloutState:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from world_model.rules import Number, settle
+
+GRID = 1000
+"""Levels over which the weights of `level_weight` are normalised."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,12 @@ def level_grid(steps: int, shift: float = 1.0) -> Tensor:
     return shift_levels(torch.linspace(1, 0, steps + 1), shift)
 
 
+def level_weight(levels: Tensor, shift: float = 5.0) -> Tensor:
+    """Weight of each level in [0, 1]: a bell about 0.5, 0 at pure noise, of mean 1 over the shifted grid."""
+    low, mean = _bell_statistics(shift)
+    return (_bell(levels.float()) - low) / mean
+
+
 def channel_error(estimate: Tensor, target: Tensor, weights: tuple[float, ...]) -> Tensor:
     """Mean squared error ``(B, n)`` of latents ``(B, n, C, U, V)``, channels weighted (equally if none are given).
 
@@ -66,3 +76,15 @@ def channel_error(estimate: Tensor, target: Tensor, weights: tuple[float, ...]) 
         weight = squared.new_tensor(weights)
         squared = squared * (weight / weight.mean())[:, None, None]
     return squared.mean(dim=(-3, -2, -1))
+
+
+def _bell(levels: Tensor) -> Tensor:
+    return torch.exp(-2 * (levels - 0.5).square())
+
+
+@functools.cache
+def _bell_statistics(shift: float) -> tuple[float, float]:
+    """Least value of the bell over the shifted grid, which the noisiest level has, and its mean above that."""
+    values = _bell(shift_levels(torch.linspace(1, 0, GRID + 1, dtype=torch.float64)[:-1], shift))
+    low = float(values.min())
+    return low, float(values.mean()) - low

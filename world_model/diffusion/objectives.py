@@ -14,7 +14,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from world_model.diffusion.flow import NoiseConfig, draw_levels
+from world_model.diffusion.flow import NoiseConfig, draw_levels, level_weight
 from world_model.rules import Number, Whole, settle
 
 
@@ -39,6 +39,9 @@ class Objective(Protocol):
 
     def draw(self, shape: tuple[int, ...], generator: torch.Generator, device: torch.device) -> Tensor:
         """Levels to train on."""
+
+    def counts(self, levels: Tensor) -> Tensor | float:
+        """How much the error at ``levels`` counts in the loss."""
 
     def enter(self, noisy: Tensor, levels: Tensor) -> tuple[Tensor, Tensor]:
         """What the network sees of ``noisy``, and its time in [0, 1000) of each level."""
@@ -70,6 +73,9 @@ class Ddpm:
         steps = torch.randint(self.config.steps, shape, generator=generator, device=generator.device)
         return self.level(steps).to(device)
 
+    def counts(self, levels: Tensor) -> Tensor | float:
+        return 1.0
+
     def enter(self, noisy: Tensor, levels: Tensor) -> tuple[Tensor, Tensor]:
         s = over(levels, noisy)
         seen = noisy.float() / ((1 - s).square() + s.square()).sqrt()
@@ -100,6 +106,9 @@ class Flow:
     def draw(self, shape: tuple[int, ...], generator: torch.Generator, device: torch.device) -> Tensor:
         return draw_levels(shape, self.config, generator, device)
 
+    def counts(self, levels: Tensor) -> Tensor | float:
+        return 1.0
+
     def enter(self, noisy: Tensor, levels: Tensor) -> tuple[Tensor, Tensor]:
         return noisy, levels * 1000
 
@@ -122,6 +131,13 @@ class Clean(Flow):
         return answer.float()
 
 
+class Bell(Flow):
+    """The flow's velocity, of which middle levels count most and pure noise nothing, as Wan's public trainers do."""
+
+    def counts(self, levels: Tensor) -> Tensor:
+        return level_weight(levels, self.config.shift)
+
+
 def over(levels: Tensor, like: Tensor) -> Tensor:
     """``levels`` ``(B, n)`` in float32 with ones for the further axes of ``like`` ``(B, n, ...)``."""
     return levels.float().reshape(levels.shape + (1,) * (like.ndim - levels.ndim))
@@ -131,5 +147,6 @@ OBJECTIVES: dict[str, Callable[[NoiseConfig], Objective]] = {
     "ddpm": lambda noise: Ddpm(DdpmConfig()),
     "flow": Flow,
     "clean": Clean,
+    "bell": Bell,
 }
 """By name, from the way in which flow matching draws its levels."""

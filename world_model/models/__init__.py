@@ -6,6 +6,8 @@ from world_model.models.next_frame import NextFrameConfig, NextFrameNet
 from world_model.models.sim_student import SimForcing, SimForcingConfig
 from world_model.models.transformer import FactorisedTransformer, TransformerConfig
 from world_model.models.video_unet import VideoUNet, VideoUNetConfig
+from world_model.models.wan import WanConfig, WanVideo
+from world_model.models.wan.student import WanForcing, WanForcingConfig
 
 MODELS = {
     "irasim": (IrasimConfig, Irasim),
@@ -14,4 +16,6 @@ MODELS = {
     "simforcing": (SimForcingConfig, SimForcing),
     "transformer": (TransformerConfig, FactorisedTransformer),
     "video_unet": (VideoUNetConfig, VideoUNet),
+    "wan": (WanConfig, WanVideo),
+    "wan_simforcing": (WanForcingConfig, WanForcing),
 }

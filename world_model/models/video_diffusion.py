@@ -54,7 +54,7 @@ class VideoConfig:
     """Known frames in training, and the most that are used."""
     dropout: float = 0.1
     """Share of clips trained without their actions."""
-    objective: Literal["ddpm", "flow", "clean"] = "ddpm"
+    objective: Literal["ddpm", "flow", "clean", "bell"] = "ddpm"
     anchored: bool = False
     """With the objective "clean": the network tells what has changed since the last known frame, so that it begins
     with copying."""
@@ -154,6 +154,7 @@ class VideoDiffusion(nn.Module, ABC):
         answer = self.of_new(noisy, levels, context)
         weights = self.config.channel_weights if self.objective.weighted else ()
         wrong = channel_error(answer.latents, self.objective.target(target, noise), weights)
+        wrong = wrong * self.objective.counts(levels)
         loss, logs = wrong.mean(), {"answer": wrong.mean().detach()}
         if self.proprio is not None:
             proprio, log_error = self._read(answer.features, context.history)

@@ -12,17 +12,13 @@ for the domains d, with a weight w of the level that is 0 for pure noise.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from world_model.diffusion.flow import shift_levels
+from world_model.diffusion.flow import level_weight
 from world_model.rules import Number, Whole, settle
-
-GRID = 1000
-"""Levels over which the weights are normalised."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +49,6 @@ class Estimates:
     sim: Tensor
     real_truth: Tensor
     sim_truth: Tensor
-
-
-def level_weight(levels: Tensor, shift: float = 5.0) -> Tensor:
-    """Weight of each level in [0, 1]: a bell about 0.5, 0 at pure noise, of mean 1 over the shifted grid."""
-    low, mean = _bell_statistics(shift)
-    return (_bell(levels.float()) - low) / mean
 
 
 def latent_motion(latents: Tensor) -> Tensor:
@@ -99,15 +89,3 @@ def pair_loss(
 def _mse(one: Tensor, other: Tensor) -> Tensor:
     """``(B,)``"""
     return (one.float() - other.float()).square().flatten(1).mean(dim=1)
-
-
-def _bell(levels: Tensor) -> Tensor:
-    return torch.exp(-2 * (levels - 0.5).square())
-
-
-@functools.cache
-def _bell_statistics(shift: float) -> tuple[float, float]:
-    """Least value of the bell over the shifted grid, which the noisiest level has, and its mean above that."""
-    values = _bell(shift_levels(torch.linspace(1, 0, GRID + 1, dtype=torch.float64)[:-1], shift))
-    low = float(values.min())
-    return low, float(values.mean()) - low
