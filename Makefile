@@ -18,7 +18,7 @@ export TQDM_MININTERVAL ?= 1
 help:
 	@echo "make demo      install what it needs and generate K futures of one Push-T start"
 	@echo "make test      install what it needs and run the tests"
-	@echo "make test-all  the same with the slow tests"
+	@echo "make test-all  the same with the slow tests and those of LIBERO"
 	@echo "make lint      ruff and mypy"
 	@echo "make tables    write the README's tables from results/*.json"
 	@echo "make clean     remove $(VENV) and caches"
@@ -29,7 +29,7 @@ demo: $(VENV)/demo.stamp
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q -m "not slow"
 
-test-all: $(VENV)/dev.stamp
+test-all: $(VENV)/all.stamp
 	$(BIN)/python -m pytest -q
 
 lint: $(VENV)/dev.stamp
@@ -53,6 +53,11 @@ $(VENV)/dev.stamp: $(INPUTS) | $(BIN)/pip
 	@echo "installing the test packages into $(VENV) (a minute or two)"
 	$(INSTALL) -e ".[$(TEST_EXTRAS)]"
 	@touch $@ $(VENV)/demo.stamp
+
+$(VENV)/all.stamp: $(VENV)/dev.stamp
+	@echo "installing the simulators of LIBERO and robosuite into $(VENV) (a few hundred MB)"
+	$(INSTALL) -e ".[pusht-mujoco,libero]"
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -27,7 +27,7 @@ class LiberoConfig:
     frame_hz: float = FRAME_HZ
     """Frames per second; each takes 20 / frame_hz actions."""
     look: Look = "stock"
-    """"fast" draws meshes with fewer faces, at least three times as quickly."""
+    """"fast" draws meshes with fewer faces, in most scenes three to five times as quickly."""
 
 
 class LiberoTeacher(ArmTeacher):
