@@ -14,7 +14,7 @@ from teachers.appearance.latents import SimulationLatents
 from teachers.appearance.worlds import make_sim
 from teachers.teacher import Teacher
 from world_model.canvas import join
-from world_model.errors import DataError
+from world_model.errors import DataError, InputError
 from world_model.rollout import Rollout
 from world_model.rollout_state import RolloutState
 
@@ -66,7 +66,8 @@ class StudentSource:
         part = self._state.select(rows)
         after, made = self.rollout.advance(part, actions)
         self._state = self._state.replace(rows, after)
-        return torch.cat([part.history.latents, made.latents], dim=1)
+        new = made.latents if self.rollout.stride == 1 else made.sampled
+        return torch.cat([part.history.latents, new], dim=1)
 
     def branch(self, row: int, count: int, share_noise: bool) -> StudentSource:
         assert self._state is not None
@@ -86,6 +87,11 @@ class TeacherSource:
     """The true simulator follows the actions and its frames are encoded."""
 
     def __init__(self, rollout: Rollout, count: int, live: SimulationLatents | None = None) -> None:
+        if rollout.stride > 1:
+            raise InputError(
+                f'sim_source is "teacher" but the codec puts {rollout.stride} frames in a latent one, which a live '
+                'simulator is not encoded with; use "student"'
+            )
         self.rollout, self.count, self._live = rollout, count, live
         self._past: Tensor | None = None  # (K, h, C, U, V)
 

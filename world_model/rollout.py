@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from world_model.canvas import canvas_shape
+from world_model.codecs.clips import decode_after, stride_of
 from world_model.contract import Contract
 from world_model.errors import InputError
 from world_model.interface import Codec, History, Sampler, WorldModel, to_uint8
@@ -38,7 +39,8 @@ class Generated:
     uncertainty: NDArray[np.float32]  # (B, n) the model's expected mean squared error of a frame's latents
     latents: Tensor  # (B, n, C, U, V) of the 8-bit frames, for the heads
     normalized_proprio: Tensor  # (B, n, P) in [-1, 1], for the heads
-    sampled: Tensor  # (B, n, C, U, V) latents as the sampler gave them, before they became frames
+    sampled: Tensor  # (B, n, C, U, V) latents as the sampler gave them, before they became frames; fewer frames where
+    # the codec compresses time
     state: Tensor | None = None  # (B, n, S) the model's estimate of the teacher's state, for the heads
 
 
@@ -70,6 +72,14 @@ class Rollout:
         self.piece = 1 if model.frames_per_call == 1 else min(max_frames, getattr(model, "chunk", max_frames))
         self.runtime = runtime or Runtime()
         self.carry: Carry = follow(Choice(get_args(Carry)), "carry", carry)
+        self.stride = stride_of(codec)
+        if self.stride > 1:  # published models of this kind take their whole chunk at once
+            self.piece = int(getattr(model, "chunk", self.piece // self.stride * self.stride))
+        if self.stride > 1 and (self.history != 1 or self.carry == "latents"):
+            raise InputError(
+                f"history is {self.history} and {self.carry} are carried on, but with {self.stride} frames in a latent "
+                'one the last frame alone is; use history 1 and carry "frames"'
+            )
 
     @torch.inference_mode()
     def start(
@@ -156,8 +166,9 @@ class Rollout:
     ) -> tuple[RolloutState, Generated]:
         """Generate one frame for each of ``actions`` ``(B, n, a, A)`` in units.
 
-        ``sim`` ``(B, h + n, C, U, V)`` are the simulator's latents of the h frames of history and of the new ones, for
-        a model that can be told of them; ``guidance`` is their weight, see `Steered`.
+        ``sim`` ``(B, h + n, C, U, V)`` are the simulator's latents of the h frames of history and of the new ones (as
+        many as the codec makes of these), for a model that can be told of them; ``guidance`` is their weight, see
+        `Steered`.
 
         Raises:
             InputError: actions that the contract refuses, or not one row of them for each episode.
@@ -169,21 +180,26 @@ class Rollout:
                 f"{self.contract.actions_per_frame} actions; reshape to (B, n, a, A)"
             )
         normal, known = self._tensor(self.contract.normalize_actions(checked)), state.history.latents.shape[1]
-        if sim is not None and sim.shape[:2] != (len(checked), known + checked.shape[1]):
+        if checked.shape[1] % self.stride:
+            raise InputError(
+                f"{checked.shape[1]} frames were asked for but {self.stride} are generated together; ask for a multiple"
+            )
+        if sim is not None and sim.shape[:2] != (len(checked), known + checked.shape[1] // self.stride):
             raise InputError(
                 f"the simulator's latents are of {tuple(sim.shape[:2])} episodes and frames but must be of "
-                f"{(len(checked), known + checked.shape[1])}, the {known} frames of history included"
+                f"{(len(checked), known + checked.shape[1] // self.stride)}, the {known} frames of history included"
             )
         parts = []
         for rows in self.runtime.blocks(len(state)):
             pieces: list[Generated] = []
             part, done = state.select(rows), 0
             for piece in torch.split(normal[rows], self.piece, dim=1):
-                until = done + known + piece.shape[1]
+                count = piece.shape[1] // self.stride
+                until = done + known + count
                 model = self.model if sim is None else Steered(self.model, sim[rows, done:until], guidance)
                 part, generated = self._generate(part, piece, model)
                 pieces.append(generated)
-                done += piece.shape[1]
+                done += count
             parts.append((part, _join(pieces, axis=1)))
         return RolloutState.concatenate([p for p, _ in parts]), _join([g for _, g in parts], axis=0)
 
@@ -192,7 +208,7 @@ class Rollout:
     ) -> tuple[RolloutState, Generated]:
         """One sampler call: ``actions`` ``(B, n, a, A)`` in [-1, 1]."""
         old = state.history
-        indices = state.frames.numpy()[:, None] + 1 + np.arange(actions.shape[1])
+        indices = state.frames.numpy()[:, None] + self.stride * (1 + np.arange(actions.shape[1] // self.stride))
 
         def noise(step: int) -> Tensor:
             return self._tensor(frame_noise(state.seeds.numpy(), indices, step, tuple(old.latents.shape[2:])))
@@ -200,7 +216,7 @@ class Rollout:
         with self.runtime.autocast():
             denoised = self.sampler.sample(model, old, actions, noise)  # type: ignore[arg-type]  # Steered has its methods
         sampled = denoised.latents.float()
-        frames = to_uint8(self.codec.decode(sampled))
+        frames = to_uint8(decode_after(self.codec, old.latents[:, -1:], sampled))
         latents = self.codec.encode(frames)
         proprio = self._clamp(self.contract.denormalize_proprio(denoised.proprio.float().cpu().numpy()))
         normalized = self._tensor(self.contract.normalize_proprio(proprio))
@@ -210,6 +226,7 @@ class Rollout:
             actions=_newest(old.actions, actions, self.history - 1),
             valid=_newest(old.valid, torch.ones_like(actions[:, :, 0, 0], dtype=torch.bool), self.history),
             memory=old.memory if denoised.memory is None else denoised.memory[:, -1].float(),
+            text=old.text,
         )
         uncertainty = denoised.log_error.float().exp().cpu().numpy()
         memory = denoised.memory

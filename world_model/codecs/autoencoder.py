@@ -14,9 +14,9 @@ from torch import Tensor
 
 from world_model.codecs.base import CodecModule
 from world_model.codecs.frames import Affine, check_frames, check_latents
-from world_model.errors import DataError
+from world_model.errors import DataError, InputError
 from world_model.extras import require
-from world_model.rules import Choice, settle
+from world_model.rules import FLAG, Choice, settle
 
 SDXL = "stabilityai/stable-diffusion-xl-base-1.0"
 """Whose folder ``vae`` IRASim's latents are of."""
@@ -66,9 +66,13 @@ class AutoencoderConfig:
     family: str
     """One of `FAMILIES`."""
     settings: dict[str, Any] = field(default_factory=dict)
+    clips: bool = False
+    """Wan's: compress time too, as published, instead of taking frames one by one; see `world_model.codecs.clips`."""
 
     def __post_init__(self) -> None:
-        settle(self, {"family": Choice(tuple(FAMILIES))})
+        settle(self, {"family": Choice(tuple(FAMILIES)), "clips": FLAG})
+        if self.clips and self.family != "AutoencoderKLWan":
+            raise InputError(f"clips is on but {self.family} takes frames one by one; turn it off")
 
 
 class AutoencoderCodec(CodecModule):
@@ -89,6 +93,7 @@ class AutoencoderCodec(CodecModule):
         self.register_buffer("mean", affine.mean.clone())
         self.register_buffer("scale", affine.scale.clone())
         self.latent_channels, self.downsample = self._measure()
+        self.stride = 2 ** sum(self.net.config.temperal_downsample) if config.clips else 1
 
     def encode(self, frames: Tensor) -> Tensor:
         """``(..., H, W, 3)`` uint8 to ``(..., C, U, V)`` float32."""
@@ -106,6 +111,23 @@ class AutoencoderCodec(CodecModule):
         pictures = self.family.decode(self.net, flat * self.scale[:, None, None] + self.mean[:, None, None])
         return ((pictures.movedim(1, -1) + 1) / 2).reshape(*lead, *pictures.shape[-2:], 3).float()
 
+    def encode_clip(self, frames: Tensor) -> Tensor:
+        """``(B, 1 + k stride, H, W, 3)`` uint8 to ``(B, 1 + k, C, U, V)`` float32, of an autoencoder of clips."""
+        check_frames(frames, self.downsample)
+        if (frames.shape[1] - 1) % self.stride:
+            raise InputError(
+                f"a clip has {frames.shape[1]} frames but this codec takes 1 + {self.stride} k; cut or lengthen it"
+            )
+        video = frames.movedim(-1, 1).to(self.mean.dtype) / 127.5 - 1  # (B, 3, T, H, W)
+        latents = self.net.encode(video).latent_dist.mean.movedim(1, 2)
+        return ((latents - self.mean[:, None, None]) / self.scale[:, None, None]).float()
+
+    def decode_clip(self, latents: Tensor) -> Tensor:
+        """``(B, 1 + k, C, U, V)`` to ``(B, 1 + k stride, H, W, 3)`` float32 in [0, 1] (not clipped, not rounded)."""
+        check_latents(latents, self.latent_channels)
+        whole = latents.to(self.mean.dtype) * self.scale[:, None, None] + self.mean[:, None, None]
+        return ((self.net.decode(whole.movedim(2, 1)).sample.movedim(1, -1) + 1) / 2).float()
+
     @torch.no_grad()
     def _measure(self) -> tuple[int, int]:
         """Latent channels, and pixels of a latent cell's side, of a network on any device, the meta device too."""
@@ -114,11 +136,12 @@ class AutoencoderCodec(CodecModule):
         return latents.shape[1], side // latents.shape[-1]
 
 
-def read_autoencoder(source: Path | str, subfolder: str | None = None) -> AutoencoderCodec:
+def read_autoencoder(source: Path | str, subfolder: str | None = None, clips: bool = False) -> AutoencoderCodec:
     """A codec from a folder or hub id in the layout of diffusers; the class is the one that its config names.
 
     Args:
         subfolder: where it lies in a pipeline, ``vae`` as a rule.
+        clips: see `AutoencoderConfig`.
 
     Raises:
         DataError: there is none, it cannot be fetched or read, or is of another class.
@@ -144,6 +167,6 @@ def read_autoencoder(source: Path | str, subfolder: str | None = None) -> Autoen
             "diffusion_pytorch_model.safetensors, or download one where there is a network"
         ) from error
     plain = {name: value for name, value in net.config.items() if not name.startswith("_")}
-    codec = AutoencoderCodec(AutoencoderConfig(family, plain))
+    codec = AutoencoderCodec(AutoencoderConfig(family, plain, clips))
     codec.net.load_state_dict(net.state_dict())
     return codec.eval().requires_grad_(False)

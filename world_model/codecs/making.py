@@ -24,11 +24,13 @@ class PublishedConfig:
     source: str = SDXL
     subfolder: str = "vae"
     """Where it lies in there; "" for nowhere."""
+    clips: bool = False
+    """See `AutoencoderConfig`."""
 
 
 def _published(frames: Tensor, config: PublishedConfig) -> CodecModule:
     return read_autoencoder(
-        Path(config.source) if Path(config.source).is_dir() else config.source, config.subfolder or None
+        Path(config.source) if Path(config.source).is_dir() else config.source, config.subfolder or None, config.clips
     )
 
 

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from world_model.codecs.clips import encode_clip
 from world_model.data.pairs import PairedDataset
 from world_model.metrics.clips import Clips, cut_clips
 from world_model.metrics.image import psnr, ssim
@@ -42,13 +43,14 @@ def true_latents(rollout: Rollout, clips: PairClips) -> Tensor:
     """The simulator's own latents of all frames ``(B, h + n, C, U, V)``."""
     with torch.no_grad():
         frames = torch.from_numpy(clips.sim.frames).to(rollout.runtime.device)
-        return torch.cat([rollout.codec.encode(some) for some in torch.split(frames, 16)])
+        return torch.cat([encode_clip(rollout.codec, some) for some in torch.split(frames, 16)])
 
 
 def own_latents(rollout: Rollout, clips: PairClips, actions: NDArray[np.float32], seeds: NDArray[np.int64]) -> Tensor:
     """The student's simulation of ``actions`` from the simulator's known frames; shape as `true_latents`."""
     known = true_latents(rollout, clips)[:, : clips.sim.history]
-    return torch.cat([known, generate(rollout, clips.sim, actions, seeds).latents], dim=1)
+    made = generate(rollout, clips.sim, actions, seeds)
+    return torch.cat([known, made.latents if rollout.stride == 1 else made.sampled], dim=1)
 
 
 def score(
@@ -71,7 +73,7 @@ def score(
     made = rollout.advance(state, real.future if actions is None else actions, sim, guidance)[1]
     with torch.no_grad():
         wanted = torch.cat(
-            [rollout.codec.encode(torch.from_numpy(f)[None].to(made.latents.device)) for f in real.truth]
+            [encode_clip(rollout.codec, torch.from_numpy(f)[None].to(made.latents.device))[:, h:] for f in real.frames]
         )
     found = {
         "psnr": psnr(made.frames, real.truth).mean(axis=1),

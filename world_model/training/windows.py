@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from world_model.codecs.clips import encode_clip
 from world_model.contract import Contract
 from world_model.data.episode import Episode
 from world_model.errors import DataError
@@ -33,6 +34,10 @@ class WindowConfig:
 class Windows:
     """All windows of a set of episodes, held in memory as 8-bit frames."""
 
+    state: Tensor | None
+    text: Callable[[Tensor], Tensor] | None
+    """Embedded prompts ``(B, L, E)`` from the first rows of episodes, where there are any."""
+
     def __init__(
         self,
         episodes: Sequence[Episode],
@@ -53,7 +58,7 @@ class Windows:
         self.proprio = torch.from_numpy(contract.normalize_proprio(np.concatenate([e.proprio for e in usable])))
         padded = [np.concatenate([e.actions, e.actions[-1:]]) for e in usable]
         self.actions = torch.from_numpy(contract.normalize_actions(np.concatenate(padded)))  # (N, a, A)
-        self.state = None
+        self.state, self.text = None, None
         if state is not None and state.dim:
             if any(e.state is None for e in usable):
                 raise DataError(
@@ -103,12 +108,14 @@ class Windows:
         actions = self.actions[rows[:, :-1]] * valid[:, :-1, None, None]
         with torch.no_grad():
             latents = torch.empty(*rows.shape, 0, 0, 0) if codec is None else self._encoded(rows, codec)
-        return Clip(latents, self.proprio[rows], actions, valid, None if self.state is None else self.state[rows])
+        state = None if self.state is None else self.state[rows]
+        text = None if self.text is None else self.text(self.first[windows])
+        return Clip(latents, self.proprio[rows], actions, valid, state, text)
 
     def _encoded(self, rows: Tensor, codec: Codec) -> Tensor:
         """Latents ``(B, T, C, U, V)``, where the codec is."""
         tensors = codec.state_dict().values() if isinstance(codec, nn.Module) else ()
-        return codec.encode(self.frames[rows].to(next((t.device for t in tensors), self.frames.device)))
+        return encode_clip(codec, self.frames[rows].to(next((t.device for t in tensors), self.frames.device)))
 
     def _weights(self) -> NDArray[np.float64]:
         """Cumulated drawing weights."""

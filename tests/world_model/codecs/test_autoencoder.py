@@ -12,9 +12,10 @@ import torch
 from tests.world_model.data.lerobot.folders import make_spec, write
 from world_model.codecs import load_codec, save_codec
 from world_model.codecs.autoencoder import AutoencoderCodec, AutoencoderConfig, read_autoencoder
+from world_model.codecs.clips import decode_after, encode_clip, stride_of
 from world_model.data.latents import LatentCache, codec_hash
 from world_model.data.lerobot.reader import read_dataset
-from world_model.errors import DataError
+from world_model.errors import DataError, InputError
 
 diffusers = pytest.importorskip("diffusers")
 KL = {
@@ -120,3 +121,23 @@ def test_no_autoencoder_there(tmp_path: Path) -> None:
     torch.save(net.state_dict(), tmp_path / "vae" / "diffusion_pytorch_model.bin")  # a pickle
     with pytest.raises(DataError, match="there is no autoencoder to read"):
         read_autoencoder(tmp_path, "vae")
+
+
+def test_clips_share_latent_frames(tmp_path: Path) -> None:
+    folder(tmp_path, "AutoencoderKLWan")
+    codec, single = read_autoencoder(tmp_path, "vae", clips=True), read_autoencoder(tmp_path, "vae")
+    clip = frames(2, 9, 16, 16)
+    with torch.no_grad():
+        latents = encode_clip(codec, clip)
+        assert (stride_of(codec), stride_of(single), latents.shape) == (4, 1, (2, 3, 16, 2, 2))
+        torch.testing.assert_close(latents[:, 0], codec.encode(clip[:, 0]), rtol=1e-4, atol=1e-4)
+        assert encode_clip(single, clip).shape == (2, 9, 16, 2, 2)
+        again = decode_after(codec, latents[:, :1], latents[:, 1:])
+        assert again.shape == (2, 8, 16, 16, 3)
+        torch.testing.assert_close(again, codec.decode_clip(latents)[:, 1:])
+    with pytest.raises(InputError, match=r"8 frames but this codec takes 1 \+ 4 k"):
+        codec.encode_clip(clip[:, :8])
+    with pytest.raises(InputError, match="clips is on"):
+        AutoencoderConfig("AutoencoderKL", KL, clips=True)
+    save_codec(codec, tmp_path / "codec")
+    assert torch.equal(load_codec(tmp_path / "codec").encode_clip(clip), latents)  # type: ignore[attr-defined]

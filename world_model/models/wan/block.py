@@ -41,6 +41,7 @@ class JointBlock(nn.Module):
         outside: KeysValues | None = None,
         alone: int = 0,
         added: Tensor | None = None,
+        last: bool = False,
     ) -> tuple[Tensor, KeysValues]:
         """One step of the tokens ``x`` ``(B, F, P, D)``, and their keys and values.
 
@@ -49,11 +50,15 @@ class JointBlock(nn.Module):
             outside: keys and values of further tokens, which all of x see.
             alone: frames at the front that see of x only each other.
             added: ``(B, F, P, D)``.
+            last: only the keys and values count, and x is left as it is.
         """
         shift, scale, gate, late_shift, late_scale, late_gate = self._modulation(times)
-        own = self.keys_values(x, shift, scale, rotation)
-        entered = _modulated(self.norm1, x, shift, scale)
-        query = self._heads(self.attn1.norm_q(self.attn1.to_q(entered.flatten(1, 2))), rotation)
+        entered = _modulated(self.norm1, x, shift, scale).flatten(1, 2)
+        key = self._heads(self.attn1.norm_k(self.attn1.to_k(entered)), rotation)
+        own = key, self._heads(self.attn1.to_v(entered), None)
+        if last:
+            return x, own
+        query = self._heads(self.attn1.norm_q(self.attn1.to_q(entered)), rotation)
         seen = own if outside is None else tuple(torch.cat(two, dim=2) for two in zip(own, outside, strict=True))
         first = alone * x.shape[2]
         if 0 < first < query.shape[2]:
@@ -69,17 +74,6 @@ class JointBlock(nn.Module):
         if added is not None:
             x = x + added.type_as(x)
         return _joined(x, self.ffn(_modulated(self.norm3, x, late_shift, late_scale)), late_gate), own
-
-    def last(self, x: Tensor, times: Tensor, rotation: Rotation) -> KeysValues:
-        """The keys and values alone, of a block whose tokens lead no further."""
-        shift, scale = self._modulation(times)[:2]
-        return self.keys_values(x, shift, scale, rotation)
-
-    def keys_values(self, x: Tensor, shift: Tensor, scale: Tensor, rotation: Rotation) -> KeysValues:
-        """Of the tokens ``x`` ``(B, F, P, D)``."""
-        entered = _modulated(self.norm1, x, shift, scale).flatten(1, 2)
-        key = self._heads(self.attn1.norm_k(self.attn1.to_k(entered)), rotation)
-        return key, self._heads(self.attn1.to_v(entered), None)
 
     def _modulation(self, times: Tensor) -> tuple[Tensor, ...]:
         """Six of ``(B, F, 1, D)``."""

@@ -123,7 +123,7 @@ class ActionExpert(nn.Module):
             else:
                 x, own = block(x, modulation, words, rotation)
             made.append(own)
-        return [*made, self.blocks[-1].last(x, modulation, rotation)]
+        return [*made, self.blocks[-1](x, modulation, words, rotation, last=True)[1]]
 
 
 def embed_times(embedder: Any, times: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
