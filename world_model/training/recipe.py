@@ -26,6 +26,10 @@ class Recipe:
     episodes: int = 0
     """Use the first so many episodes or pairs only, 0 for all; of simulated frames a codec is fitted to all."""
 
+    pretrained: str = ""
+    """Folder or hub id, in the layout of diffusers, of the transformer that a new Wan model begins with; "" for random
+    weights."""
+
     def __post_init__(self) -> None:
         if self.history < 1:
             raise InputError(f"the recipe's history is {self.history} frames but a rollout needs at least 1; raise it")

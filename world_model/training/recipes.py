@@ -13,8 +13,9 @@ from world_model.training.recipes_irasim import IRASIM_RECIPES
 from world_model.training.recipes_libero import LIBERO_RECIPES
 from world_model.training.recipes_pusht import PUSHT_RECIPES
 from world_model.training.recipes_simforcing import SIMFORCING_RECIPES
+from world_model.training.recipes_wan import WAN_RECIPES
 
-RECIPES: dict[str, Recipe] = {**PUSHT_RECIPES, **LIBERO_RECIPES, **IRASIM_RECIPES, **SIMFORCING_RECIPES}
+RECIPES: dict[str, Recipe] = {**PUSHT_RECIPES, **LIBERO_RECIPES, **IRASIM_RECIPES, **SIMFORCING_RECIPES, **WAN_RECIPES}
 
 
 def recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:

@@ -21,7 +21,8 @@ from world_model.contract import first_difference
 from world_model.diffusion import SAMPLERS
 from world_model.errors import DataError
 from world_model.models import MODELS
-from world_model.models.sim_student import SimForcing
+from world_model.models.joint_student import JointStudent
+from world_model.models.wan import begin_with, read_transformer
 from world_model.pretrained import LearnedSimulator
 from world_model.registry import build, build_config
 from world_model.runtime import resolve_device
@@ -83,9 +84,11 @@ def start_run(
     with torch.random.fork_rng():
         torch.manual_seed(plan.train.seed)  # torch's layers draw their first weights from the global generator
         model = MODELS[kind][1](model_config)
+    if first is None and new and plan.pretrained:
+        begin_with(getattr(model, "video", model), read_transformer(plan.pretrained), plan.pretrained)
     if first is not None:
         load_state(model, first.model.state_dict(), Path(str(initial)))
-        if isinstance(model, SimForcing):
+        if isinstance(model, JointStudent):
             model.freeze_teacher()
     if new and _is_main():  # now that nothing was refused
         save_codec(net, out / "codec")

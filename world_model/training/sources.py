@@ -10,11 +10,14 @@ import torch
 from torch import Tensor
 
 from world_model.contract import Contract
+from world_model.data import pair_manifest
 from world_model.data.episode import Episode
 from world_model.data.lerobot.reader import LeRobotDataset, read_dataset
+from world_model.data.pair_manifest import PairManifest
 from world_model.data.pairs import MANIFEST, read_pairs
 from world_model.errors import InputError
 from world_model.simforcing.pairs import PairWindows
+from world_model.training.manifest_windows import ManifestSource
 from world_model.training.state_encoding import Encoding
 from world_model.training.windows import WindowConfig, Windows
 
@@ -60,19 +63,22 @@ class Source:
         return Windows(_episodes(data, self.episodes), data.contract, config, state, data.state_names)
 
 
-def open_source(path: Path, side: str, episodes: int = 0) -> Source:
-    """Open a data set or a folder of pairs.
+def open_source(path: Path, side: str, episodes: int = 0) -> Source | ManifestSource:
+    """Open a data set, a folder of recorded pairs, or a manifest of videos of pairs.
 
     Raises:
         DataError: it cannot be read.
         InputError: the recipe's side does not fit the folder.
     """
-    paired = (path / MANIFEST).is_file()
+    videos = (path / pair_manifest.MANIFEST).is_file()
+    paired = videos or (path / MANIFEST).is_file()
     if paired != bool(side):
         has, wants = ("pairs", "one data set") if paired else ("no pairs", f"the side {side!r} of pairs")
         raise InputError(f"{path} holds {has} but the recipe is for {wants}; choose another recipe, or set side")
     if not paired:
         return Source((read_dataset(path),), side, episodes)
+    if videos:
+        return ManifestSource(PairManifest(path), side, episodes)
     pairs = read_pairs(path)
     return Source((pairs.real, pairs.sim), side, episodes)
 

@@ -17,12 +17,13 @@ from typing import IO, Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import broadcast
+from accelerate.utils import DistributedType, broadcast
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
+from world_model.atomic import replace_text
+from world_model.checkpoint import read_json
 from world_model.contract import Contract
 from world_model.errors import DataError
 from world_model.interface import Clip, Codec, Sampler, WorldModel
@@ -83,15 +84,20 @@ class Trainer:
         # Without a GPU accelerate sees the processes of a launcher only when it is told to use the CPU.
         on_cpu = device == "cpu" or not torch.cuda.is_available()
         self.accelerator = Accelerator(mixed_precision=precision, cpu=on_cpu)
-        model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        if all(p.ndim != 5 for p in model.parameters()):  # that layout is for images, not for videos
+            model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.plain = model
-        self.average: AveragedModel = average_of(model, config.optim.ema)
+        # What is sharded is trained as published, without a moving average.
+        self.sharded = self.accelerator.distributed_type in (DistributedType.FSDP, DistributedType.DEEPSPEED)
+        self.average: Any = None if self.sharded else average_of(model, config.optim.ema)
+        self.whole = copy.deepcopy(model) if self.sharded and self.accelerator.is_main_process else None
         optim = config.optim
         optimizer = torch.optim.AdamW(
             model.parameters(), lr=optim.learning_rate, betas=optim.betas, weight_decay=optim.weight_decay
         )
         self.loss, self.optimizer = self.accelerator.prepare(_Loss(model, config.sequence_weight), optimizer)
-        self.average.to(self.accelerator.device)
+        if self.average is not None:
+            self.average.to(self.accelerator.device)
         if isinstance(codec, nn.Module):
             codec.to(self.accelerator.device)
         self.step, self.seconds, self.skipped = 0, 0.0, 0
@@ -100,7 +106,7 @@ class Trainer:
         self.sequences = windows.resized(longer) if config.sequences else None
         self.clips: ValidationClips = pick_clips(held_out, contract, config.validation_clips, seed=1)
         out.mkdir(parents=True, exist_ok=True)
-        if (out / "state.pt").exists():
+        if (out / ("sharded" if self.sharded else "state.pt")).exists():
             self._resume()
 
     def run(
@@ -153,6 +159,9 @@ class Trainer:
     def save(self) -> None:
         """Write the resumable state and export the averaged model."""
         self.accelerator.wait_for_everyone()
+        if self.sharded:
+            self._save_sharded()
+            return
         if not self.accelerator.is_main_process:
             return
         save_state(
@@ -165,6 +174,17 @@ class Trainer:
         )
         if self.export is not None:
             self.export(self.average.module, self.step, self.seconds)
+
+    def _save_sharded(self) -> None:
+        """Each process's part of the state for `_resume`, and the whole weights for users, from the main process."""
+        self.accelerator.save_state(str(self.out / "sharded"))
+        weights = self.accelerator.get_state_dict(self.loss)
+        if self.whole is None:
+            return
+        replace_text(self.out / "sharded.json", json.dumps({"step": self.step, "seconds": self.seconds}))
+        self.whole.load_state_dict({name.removeprefix("model."): value for name, value in weights.items()})
+        if self.export is not None:
+            self.export(self.whole, self.step, self.seconds)
 
     def _train_step(self, progress: float) -> tuple[float, dict[str, float]]:
         config = self.config
@@ -182,7 +202,8 @@ class Trainer:
         self.step += 1
         if math.isfinite(norm):
             self.optimizer.step()
-            self.average.update_parameters(self.accelerator.unwrap_model(self.loss).model)
+            if self.average is not None:
+                self.average.update_parameters(self.accelerator.unwrap_model(self.loss).model)
             self.skipped = 0
         else:
             self.skipped += 1
@@ -208,7 +229,7 @@ class Trainer:
         return torch.Generator().manual_seed((self.config.seed * 1_000_003 + key) % 2**63)
 
     def _validate(self, writer: SummaryWriter | None) -> dict[str, float]:
-        if writer is None:
+        if writer is None or self.sharded:  # one process alone cannot run a sharded network
             return {}
         model: WorldModel = self.average.module  # type: ignore[assignment]
         picture = self.out / "rollouts" / f"{self.step:06d}.mp4"
@@ -246,6 +267,11 @@ class Trainer:
                 writer.add_scalar(f"{kind}/{name}", value, self.step)
 
     def _resume(self) -> None:
+        if self.sharded:
+            self.accelerator.load_state(str(self.out / "sharded"))
+            state = read_json(self.out / "sharded.json")
+            self.step, self.seconds = int(state["step"]), float(state["seconds"])
+            return
         state = load_state(self.out / "state.pt")
         self.accelerator.unwrap_model(self.loss).model.load_state_dict(state["model"])
         self.average.load_state_dict(state["average"])
