@@ -61,12 +61,14 @@ def start_run(
     data.contract.require_same(other.contract, str(dataset), str(held_out))
     out.mkdir(parents=True, exist_ok=True)
     lock = _lock(out)
-    settings = {
+    settings: dict[str, Any] = {
         **dataclasses.asdict(plan),
         "data": data.counts(),
         "given_codec": None if codec is None else open_folder(codec).hash,
         "given_initial": None if first is None else first.hash,
     }
+    if not plan.pretrained:
+        del settings["pretrained"]  # runs from before there was such a field go on
     new = _is_new(out, settings)
     windows = data.windows(plan.train.windows, plan.train.state)
     length = plan.train.windows.history + plan.train.validation_frames
