@@ -76,6 +76,9 @@ class Config:
     """Report how much faster the learned evaluation was; leave it out where other programs ran beside."""
     clock: Literal["wall", "cpu"] = "wall"
     """Seconds of the clock, or of this process's processor time, which other programs disturb little."""
+    truth: Path | None = None
+    """Results file of a comparison of another checkpoint: take its true episodes in place of running them. When
+    episodes part is then not told."""
     report_only: bool = False
     """Run nothing: report what the ledger holds."""
     json: Path = Path("results/compare.json")
@@ -122,10 +125,17 @@ def _run(config: Config, worlds: Worlds, policies: list[Policy], starts: list[st
     from simforcing_env.evaluation.comparison.protocol import SIDES
     from simforcing_env.evaluation.comparison.running import run_comparison
     from simforcing_env.evaluation.comparison.starts import first_of_tasks
+    from simforcing_env.evaluation.comparison.truth import borrow_truth
     from simforcing_env.evaluation.progress import counting
     from world_model.data.lerobot.reader import read_dataset
 
-    contract = worlds.contract
+    contract, ledger = worlds.contract, config.json.with_suffix(".ledger.jsonl")
+    sides = SIDES if config.noise_floor else SIDES[:2]
+    if config.truth is not None:
+        wanted = [(policy.hash, start) for policy in policies for start in starts]
+        count = borrow_truth(config.truth, worlds.protocol, ledger, wanted)
+        print(f"true episodes taken from {config.truth}: {count}")
+        sides = ("learned",)
     films = FilmMaker(config.json.with_suffix(".films"), contract.frame_hz)
     witness = Witness(config.json.with_suffix(".audit"))
 
@@ -143,10 +153,10 @@ def _run(config: Config, worlds: Worlds, policies: list[Policy], starts: list[st
             worlds,
             policies,
             starts,
-            config.json.with_suffix(".ledger.jsonl"),
+            ledger,
             watch=watch,
             step=step,
-            sides=SIDES if config.noise_floor else SIDES[:2],
+            sides=sides,
             again=first_of_tasks(starts, config.floor_episodes) if config.floor_episodes else None,
             judges=judges,
             clock=time.process_time if config.clock == "cpu" else time.perf_counter,

@@ -33,6 +33,8 @@ class Witness:
         """Picture what a batch has that is not pictured yet."""
         from PIL import Image
 
+        if "true" not in traces:
+            return
         sides = {side: [o for o in outcomes if o.side == side] for side in ("true", "learned")}
         for index, (true, learned) in enumerate(zip(sides["true"], sides["learned"], strict=True)):
             path = self.path(learned)

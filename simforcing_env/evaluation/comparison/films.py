@@ -37,8 +37,10 @@ class FilmMaker:
     frame_hz: float
 
     def watch(self, policy: Policy, outcomes: list[Outcome], traces: dict[str, list[Trace]]) -> None:
-        """Film what a batch has that is not filmed yet."""
+        """Film what a batch has that is not filmed yet, where both sides ran in it."""
         sides = {side: [o for o in outcomes if o.side == side] for side in ("true", "learned")}
+        if "true" not in traces:
+            return
         for index, (true, learned) in enumerate(zip(sides["true"], sides["learned"], strict=True)):
             kind = kind_of(true, learned)
             path = self.folder / f"{policy.hash}-{kind}.webp"

@@ -94,6 +94,24 @@ def test_the_report_is_made_of_the_ledger_alone(whole, capsys):
     assert (whole.parent / "media" / "compare.html").read_bytes() == page
 
 
+def test_the_truth_of_another_comparison_is_taken(whole, tmp_path, capsys):
+    from simforcing_env.commands.main import main
+
+    path = tmp_path / "again.json"
+    words = ["compare", "--policies", *POLICIES, *OPTIONS, "--no-timing", "--json", str(path), "--truth", str(whole)]
+    assert main(words) == 0
+    assert "true episodes taken" in capsys.readouterr().out
+    first, second = (read_outcomes(p.with_suffix(".ledger.jsonl")) for p in (whole, path))
+    assert {k: o.success_frame for k, o in first.items()} == {k: o.success_frame for k, o in second.items()}
+    one, two = (read_results(p)["metrics"] for p in (whole, path))
+    assert two["mmrv"] == one["mmrv"]
+    assert two["noise_floor"] == one["noise_floor"]
+    assert "parted_pixel" in one
+    assert "parted_pixel" not in two
+    assert main(["9" if word == "8" else word for word in words]) != 0
+    assert "ran with frames 8 and this comparison has 9" in capsys.readouterr().err
+
+
 def test_the_gate_lets_the_same_checkpoint_through_and_stops_a_broken_order(whole, tmp_path, capsys):
     from simforcing_env.commands.main import main
 
