@@ -38,12 +38,15 @@ def column(pictures: Sequence[Picture], gap: int = 0) -> Picture:
     return np.concatenate([part for picture in wide for part in (picture, space)][:-1], axis=0)
 
 
-def write_png(path: Path, picture: Picture) -> None:
-    """Write a picture; the file appears whole or not at all."""
+def write_png(path: Path, picture: Picture, widest: int | None = None) -> None:
+    """Write a picture, one wider than ``widest`` px shrunk to it; the file appears whole or not at all."""
     from PIL import Image
 
     temporary = _temporary(path)
-    Image.fromarray(picture).save(temporary)
+    image = Image.fromarray(picture)
+    if widest is not None and image.width > widest:
+        image = image.resize((widest, round(image.height * widest / image.width)), Image.Resampling.LANCZOS)
+    image.save(temporary)
     temporary.replace(path)
 
 

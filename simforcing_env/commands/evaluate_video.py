@@ -145,7 +145,7 @@ def _arm(config: Config, simulator: LearnedSimulator, rollout: Rollout) -> None:
     print_metrics(metrics)
     if config.json is None:
         return
-    write_png(config.json.parent / "media" / f"{config.json.stem}.png", arm_grid(report))
+    write_png(config.json.parent / "media" / f"{config.json.stem}.png", arm_grid(report), widest=900)
     write_metric_table(config.json.with_name(f"{config.json.stem}-metrics.csv"), metrics)
     write_results(config.json, metrics=headline(metrics), **provenance(simulator, rollout, [config.seed]))
     print(f"written: {config.json}, a table of all metrics beside it")

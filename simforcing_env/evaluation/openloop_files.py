@@ -39,7 +39,8 @@ def write_openloop_files(json: Path, replays: Sequence[Replay], episodes: Sequen
     write_csv(json.with_name(f"{json.stem}-episodes.csv"), heading, listed)
     wrong = np.flatnonzero(truth != guess)
     chosen = wrong[:12] if len(wrong) else np.arange(min(4, len(replays)))
-    write_png(json.parent / "media" / f"{json.stem}-mistakes.png", page([(replays[i], episodes[i]) for i in chosen]))
+    sheet = page([(replays[i], episodes[i]) for i in chosen])
+    write_png(json.parent / "media" / f"{json.stem}-mistakes.png", sheet, widest=900)
 
 
 def page(pairs: Sequence[tuple[Replay, Episode]]) -> Picture:

@@ -40,3 +40,15 @@ def test_mp4_plays(tmp_path):
     assert [picture.shape for picture in read] == [(32, 46, 3)] * 3
     for picture, value in zip(read, (20, 120, 220), strict=True):
         assert np.abs(picture.astype(int) - value).max() < 4
+
+
+def test_a_wide_picture_is_shrunk_as_asked(tmp_path):
+    from PIL import Image
+
+    picture = np.full((40, 200, 3), 77, np.uint8)
+    write_png(tmp_path / "wide.png", picture, widest=100)
+    write_png(tmp_path / "as_it_is.png", picture, widest=200)
+    with Image.open(tmp_path / "wide.png") as small, Image.open(tmp_path / "as_it_is.png") as same:
+        assert small.size == (100, 20)
+        assert np.asarray(small).min() == np.asarray(small).max() == 77
+        np.testing.assert_array_equal(np.asarray(same), picture)
