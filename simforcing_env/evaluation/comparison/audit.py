@@ -75,7 +75,8 @@ def write_audit(path: Path, protocol: Protocol, scores: Scores, words: Sequence[
         rows.append([task, said, int(own.sum()), own.size])
     parts += [table(["task", "in words", "false positives", "episodes"], rows)]
     witness = Witness(path.with_suffix(".audit"))
-    lines, stills = [], []
+    lines: list[list[object]] = []
+    stills: list[str] = []
     for i, j in np.argwhere(wrong):
         learned, true = scores.learned[i][j], scores.true[i][j]
         line = [learned.policy, learned.start, learned.success_frame, true.frames, f"{learned.uncertainty_most:.3g}"]
