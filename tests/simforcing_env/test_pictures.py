@@ -43,8 +43,6 @@ def test_mp4_plays(tmp_path):
 
 
 def test_a_wide_picture_is_shrunk_as_asked(tmp_path):
-    from PIL import Image
-
     picture = np.full((40, 200, 3), 77, np.uint8)
     write_png(tmp_path / "wide.png", picture, widest=100)
     write_png(tmp_path / "as_it_is.png", picture, widest=200)
