@@ -29,7 +29,6 @@ RULES: dict[str, Rule] = {
     "frames": Whole(2, 4096),
     "history": Whole(1, 256),
     "dropout": Number(0, 1),
-    "proprio_weight": Number(0, 1e3),
     "limit": Number(0, 1e6),
     "objective": Choice(tuple(OBJECTIVES)),
     "known_clean": FLAG,
@@ -48,8 +47,6 @@ class VideoConfig:
     Places are followed much sooner with them."""
     proprio_dim: int = 0
     """Proprio numbers that the model foresees, with its own error; 0 leaves both out, as published."""
-    proprio_weight: float = 0.005
-    """Of the error of the foreseen proprio, in typical steps, in the loss."""
     latent_channels: int = 4
     frames: int = 16
     """Frames of a clip, known ones included; an embedding of all its actions is made for this many."""
@@ -165,7 +162,7 @@ class VideoDiffusion(nn.Module, ABC):
             squared = channel_error(clean, target, self.config.channel_weights)
             moved = ((proprio - wanted) / STEP_SCALE).abs().clamp(max=25).mean()
             error = (log_error - squared.clamp_min(1e-8).log()).square().mean()
-            loss = loss + self.config.proprio_weight * moved + 0.001 * error
+            loss = loss + 0.005 * moved + 0.001 * error
             logs |= {"proprio": moved.detach(), "log_error": error.detach()}
         return loss, logs
 

@@ -66,7 +66,7 @@ _ROBOTS = {**_IRASIM, "action_dim": 7, "action_octaves": 2, "proprio_dim": 0, "f
 _UNET = {"kind": "video_unet", **_SHARED, "dim": 16, "mults": (1, 2, 4, 8), "heads": 2, "condition_dim": 128}
 
 
-def _study(model: dict[str, Any], codec: dict[str, Any], batch: int = 4, state: StateEncoding = PUSHT_STATE) -> Recipe:
+def _study(model: dict[str, Any], codec: dict[str, Any], batch: int = 2, state: StateEncoding = PUSHT_STATE) -> Recipe:
     """A model of 2.6 million parameters that is to learn in minutes: it begins with copying and tells the change."""
     frames = model["frames"]
     train = TrainConfig(
@@ -95,5 +95,5 @@ IRASIM_RECIPES: dict[str, Recipe] = {
     "pusht-irasim-video-ada": _study({**_IRASIM, "conditioning": "video"}, STUDY_LATENTS),
     "pusht-lvdm": _study({**_UNET, "latent_channels": 24}, STUDY_LATENTS),
     "robots-nano": _study(_ROBOTS, STUDY_LATENTS, state=StateEncoding()),
-    "pusht-vdm": _study({**_UNET, "latent_channels": 3}, _PIXELS, batch=2),
+    "pusht-vdm": _study({**_UNET, "latent_channels": 3}, _PIXELS),
 }
