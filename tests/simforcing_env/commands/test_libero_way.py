@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import gymnasium as gym
@@ -47,5 +48,7 @@ def test_from_recording_to_driving(tmp_path: Path) -> None:
     simforcing("evaluate", "openloop", *judged, "--json", tmp_path / "o.json")
     simforcing("evaluate", "video", *judged, "--horizons", 1, 8, "--json", tmp_path / "v.json")
     assert {"agreement", "success_true"} <= set(read_results(tmp_path / "o.json")["metrics"])
-    assert {"gripper_cm_h8", "psnr_wrist_h8"} <= set(read_results(tmp_path / "v.json")["metrics"])
+    assert {"psnr_h1", "psnr_h8", "psnr_h8_success"} <= set(read_results(tmp_path / "v.json")["metrics"])
+    with (tmp_path / "v-metrics.csv").open(encoding="utf-8", newline="") as file:
+        assert {"gripper_cm_h8", "psnr_wrist_h8"} <= {row["metric"] for row in csv.DictReader(file)}
     assert (tmp_path / "media" / "v.png").exists()
