@@ -22,6 +22,9 @@ NAMES = {
             "env-bench": "teacher_fps teacher_fast_fps fps_k1 fps_k16 ratio_k1 ratio_k16 peak_mb",
         }.items()
     },
+    "libero-experts": "success_libero_spatial success_libero_object success_libero_goal success_libero_10 "
+    "success_libero_90",
+    "libero-look": "draw_ratio_libero_goal draw_ratio_libero_object look_psnr_libero_goal look_psnr_libero_object",
     "reader-fuzz": "mutations unclear_errors hangs",
     "compare-pusht": "pearson spearman kendall mmrv bias kappa policies tasks episodes noise_floor",
     "ppi": "width_ratio coverage",
