@@ -99,6 +99,9 @@ COMMANDS = MappingProxyType(
         "bench trainstep": Command(
             "simforcing_env.commands.bench_trainstep", "a training step of IRASim beside the published operations"
         ),
+        "bench simforcing": Command(
+            "simforcing_env.commands.bench_simforcing", "passes, seconds, memory and operations of SimForcing's modes"
+        ),
         "convert irasim": Command(
             "simforcing_env.commands.convert_irasim", "a published checkpoint of IRASim, VDM or LVDM to one of ours"
         ),

@@ -106,7 +106,7 @@ def peak_bytes(who: Who, shape: Shape, threads: int = 1) -> int:
 
 def _measure(who: Who, shape: Shape, threads: int, pipe: object) -> None:
     torch.set_num_threads(threads)
-    before = _resident()
+    before = resident()
     step = make_step(who, shape)
     step()
     step()
@@ -114,11 +114,11 @@ def _measure(who: Who, shape: Shape, threads: int, pipe: object) -> None:
     if torch.device(shape.device).type == "cuda":
         found = torch.cuda.max_memory_allocated(shape.device)
     else:
-        found = _resident() - before
+        found = resident() - before
     pipe.send(found)  # type: ignore[attr-defined]  # multiprocessing's Connection
 
 
-def _resident() -> int:
+def resident() -> int:
     """Most bytes that this process has held; its ``ru_maxrss`` would be that of the process it was forked from."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))

@@ -26,3 +26,13 @@ def test_trainstep(tmp_path: Path) -> None:
     assert {"ratio_step", "ratio_memory", "ratio_step_best", "ratio_memory_best"} < set(metrics)
     # Weights, gradients and two moments of 33 million parameters are 530 MB on both sides.
     assert all(500 < metrics[f"memory_{who}_float32"]["value"] < 1500 for who in ("ours", "plain"))
+
+
+def test_simforcing_counts_without_a_checkpoint(tmp_path: Path) -> None:
+    assert main(["bench", "simforcing", "--published-steps", "20", "--json", str(tmp_path / "c.json")]) == 0
+    metrics = json.loads((tmp_path / "c.json").read_text())["metrics"]
+    assert metrics["passes_published_student_w1"]["value"] == 40
+    assert metrics["tflop_published_w0"]["value"] == pytest.approx(
+        metrics["tflop_actions"]["value"] + 20 * metrics["tflop_pass"]["value"]
+    )
+    assert not any(name.startswith("seconds") for name in metrics)

@@ -104,7 +104,7 @@ class ActionExpert(nn.Module):
             return JointBlock(made)
 
         self.blocks = nn.ModuleList(block() for _ in range(config.depth))
-        end = self.blocks[-1]
+        end: Any = self.blocks[-1]
         used = {*end.attn1.to_k.parameters(), *end.attn1.to_v.parameters(), *end.attn1.norm_k.parameters()}
         for parameter in {*end.parameters()} - used - {end.scale_shift_table}:
             parameter.requires_grad_(False)
