@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simforcing_env.backend import Start
+from simforcing_env.spaces import KEY_STYLES, image_keys
 from world_model.canvas import join
 from world_model.contract import Contract
 from world_model.errors import InputError
@@ -105,8 +106,17 @@ def _task(options: Mapping[str, Any]) -> int:
     return int(task)
 
 
+def _by_camera(image: Any, contract: Contract) -> Any:
+    """Pictures by the names of their cameras, which may come under an observation's own keys."""
+    if not isinstance(image, Mapping):
+        return image
+    cameras = [camera.name for camera in contract.cameras]
+    known = {key: name for style in KEY_STYLES for key, name in zip(image_keys(contract, style), cameras, strict=True)}
+    return {known.get(key, key): picture for key, picture in image.items()}
+
+
 def _pictured(image: Any, proprio: Any, task: int, contract: Contract, num_envs: int) -> list[Start]:
-    frames = join(contract, image)
+    frames = join(contract, _by_camera(image, contract))
     values = array_of("reset option 'proprio'", proprio)
     if frames.ndim == 3:
         frames = np.broadcast_to(frames, (num_envs, *frames.shape))

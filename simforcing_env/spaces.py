@@ -17,7 +17,7 @@ from world_model.contract import Contract
 from world_model.errors import InputError
 
 KeyStyle = Literal["plain", "lerobot"]
-KEY_STYLES: tuple[str, ...] = get_args(KeyStyle)
+KEY_STYLES: tuple[KeyStyle, ...] = get_args(KeyStyle)
 PROPRIO_KEYS = {"plain": "proprio", "lerobot": "observation.state"}
 
 

@@ -95,3 +95,17 @@ def test_a_branch_equals_the_replay(world):
         key = "frames_agentview"
         assert np.abs(replay[key][0].astype(int) - branched[key][row].astype(int)).max() <= 1
         np.testing.assert_allclose(replay["success"][0], branched["success"][row], atol=1e-3)
+
+
+def test_pictures_come_as_an_observation_holds_them_or_by_camera(world):
+    env = make(world, 1, 1)
+    first, info = env.reset(seed=3)
+    task = int(info["start"][0].split("/")[1])
+    pictures = {key: first[key][0] for key in ("image_agentview", "image_wrist")}
+    by_camera = {key.removeprefix("image_"): picture for key, picture in pictures.items()}
+    following = []
+    for image in (pictures, by_camera):
+        begun, _ = env.reset(seed=3, options={"image": image, "proprio": first["proprio"][0], "task": task})
+        np.testing.assert_array_equal(begun["image_wrist"], first["image_wrist"])
+        following.append(env.step(pushes(1, 1))[0])
+    np.testing.assert_array_equal(following[0]["image_wrist"], following[1]["image_wrist"])
