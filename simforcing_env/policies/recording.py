@@ -13,10 +13,11 @@ from simforcing_env.policies.policy import Policy, Task, generators
 from simforcing_env.policies.registry import make_policy
 from simforcing_env.spaces import PROPRIO_KEYS, image_keys
 from teachers.collection import Job
-from teachers.recording import Split, recorder_for
+from teachers.recording import Recorder, Split, recordable, recorder_for
 from teachers.registry import make_teacher
 from teachers.teacher import TeacherObservation
 from world_model.canvas import join
+from world_model.contract import Contract
 from world_model.data.episode import Episode
 from world_model.errors import InputError
 from world_model.rules import Number, Whole, follow
@@ -27,9 +28,13 @@ _SALT = 7
 
 @dataclass(frozen=True)
 class PolicyJob(Job):
-    """A `Job` whose episodes a policy plays; its options are those of `PolicyRecorder`."""
+    """A `Job` whose episodes a policy plays; its options are those of `PolicyRecorder`, or of `ArmPolicyRecorder`."""
 
-    def recorder(self) -> PolicyRecorder:  # type: ignore[override]  # as a Recorder it is one
+    def recorder(self) -> Recorder:
+        if recordable(self.teacher).arm:
+            from simforcing_env.policies.arm_recording import ArmPolicyRecorder
+
+            return ArmPolicyRecorder(self.split, self.seed, self.options)
         return PolicyRecorder(self.teacher, self.split, self.seed, self.options)
 
 
@@ -37,8 +42,7 @@ class PolicyRecorder:
     """Records Push-T episodes of ``transitions`` frames from the split's random starts.
 
     ``options``: "policy" (a specification of `policies.registry`), "transitions", "execute" (actions before it is asked
-    again) and "noise" (standard deviation of a slow drift of its actions in units, drawn anew for each episode up to
-    this, so that rollouts leave the beaten track).
+    again) and "noise" (of `Drift`, in units, so that rollouts leave the beaten track).
     """
 
     def __init__(self, teacher: str, split: Split, seed: int, options: Mapping[str, Any]) -> None:
@@ -65,16 +69,14 @@ class PolicyRecorder:
         """Episode ``index``, the same whenever it is asked for."""
         start = f"seed-{FIRST[self.split] + (self.seed * 10_007 + index) % 100_000}"
         generator = generators([index], _SALT, self.seed)[0]
-        scale = generator.uniform(0, self.noise)
+        drift = Drift(self.noise, self.contract, generator)
         self.policy.reset([int(generator.integers(2**31))], [Task()])
-        low, high = self.contract.action_bounds()
-        seen, drift = self.teacher.reset(start), np.zeros(self.contract.action_dim)
+        seen = self.teacher.reset(start)
         rows = [(seen, self.teacher.labels(), self.teacher.state)]
         actions: list[NDArray[np.float32]] = []
         while len(actions) < self.transitions:
-            for action in self.policy.act(self._observation(seen))[0][: self.execute]:
-                drift = 0.9 * drift + generator.normal(0.0, 0.44, len(drift)) * scale
-                actions.append(np.clip(action + drift, low, high).astype(np.float32)[None])
+            for action in self.policy.act(observation_of(self.contract, seen))[0][: self.execute]:
+                actions.append(drift(action)[None])
                 taken = self.teacher.step(actions[-1])
                 seen = taken.observation
                 rows.append((seen, dict(taken.labels), self.teacher.state))
@@ -91,8 +93,24 @@ class PolicyRecorder:
             behaviour="policy",
         )
 
-    def _observation(self, seen: TeacherObservation) -> dict[str, Any]:
-        keys = image_keys(self.contract)
-        pictures = {k: seen.frames[c.name][None] for c, k in zip(self.contract.cameras, keys, strict=True)}
-        low, high = self.contract.proprio_bounds()
-        return {**pictures, PROPRIO_KEYS["plain"]: np.clip(seen.proprio, low, high)[None]}
+
+def observation_of(contract: Contract, seen: TeacherObservation) -> dict[str, Any]:
+    """A batch of one, as an environment of the contract shows it."""
+    keys = image_keys(contract)
+    pictures = {k: seen.frames[c.name][None] for c, k in zip(contract.cameras, keys, strict=True)}
+    low, high = contract.proprio_bounds()
+    return {**pictures, PROPRIO_KEYS["plain"]: np.clip(seen.proprio, low, high)[None]}
+
+
+class Drift:
+    """A slow drift of a rollout's actions, its scale drawn from 0 to ``noise`` for each rollout."""
+
+    def __init__(self, noise: float, contract: Contract, generator: np.random.Generator) -> None:
+        self._scale = generator.uniform(0, noise)
+        self._generator, self._drift = generator, np.zeros(contract.action_dim)
+        self._low, self._high = contract.action_bounds()
+
+    def __call__(self, action: NDArray[Any]) -> NDArray[np.float32]:
+        """The action ``(A,)`` a little off, within the contract's bounds."""
+        self._drift = 0.9 * self._drift + self._generator.normal(0.0, 0.44, len(self._drift)) * self._scale
+        return np.clip(action + self._drift, self._low, self._high).astype(np.float32)

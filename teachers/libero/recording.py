@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from teachers.libero.object_state import ObjectState
 from teachers.libero.suites import SPLITS, find_task, tasks
 from teachers.libero.teacher import LiberoConfig, LiberoTeacher
 from teachers.recording import RECORDERS, Split, options_for
+from teachers.teacher import TeacherObservation
 from world_model.canvas import join
 from world_model.data.episode import Episode
 from world_model.data.lerobot.layout import DatasetSpec
@@ -104,25 +105,41 @@ class LiberoRecorder:
         )
 
     def record(self, index: int) -> Episode:
-        plan, teacher = self.plan(index), self.teacher
-        frames = [teacher.reset(plan.start)]
+        plan = self.plan(index)
+        limit = self._longest if plan.behaviour != "wander" else int(WANDERING * self.teacher.contract.frame_hz)
+        return self.play(
+            plan.start, lambda world: Script(Scene(world, plan.generator), plan), limit, plan.after, plan.behaviour
+        )
+
+    def play(self, start: str, begin: Callable[[Any], Player], limit: int, after: int, behaviour: str) -> Episode:
+        """What a player does from a start, with all that is recorded of it.
+
+        Args:
+            begin: makes the player of the world at its start.
+            limit: frames at most.
+            after: frames at most after its first success.
+            behaviour: the episode's.
+        """
+        teacher = self.teacher
+        frames = [teacher.reset(start)]
         world = teacher.world
-        script, actions = Script(Scene(world, plan.generator), plan), []
+        player, actions = begin(world), []
+        player.see(frames[0])
         labels, rows = [self._labels()], [self._objects.read(world)]
         simulation = [flatten(world.snapshot(), self.spec.simulation_width)]
-        limit = self._longest if plan.behaviour != "wander" else int(WANDERING * teacher.contract.frame_hz)
         left = limit
         while left > 0:
-            taken, step = teacher.follow(script)
+            taken, step = teacher.follow(player)
+            player.see(step.observation)
             left -= 1
             actions.append(taken)
             frames.append(step.observation)
             labels.append(self._labels())
             rows.append(self._objects.read(world))
             simulation.append(flatten(world.snapshot(), self.spec.simulation_width))
-            if step.labels["success_since"] and not script.succeeded:
-                script.succeeded, left = True, min(left, plan.after)
-            elif script.over and not script.succeeded:
+            if step.labels["success_since"] and not player.succeeded:
+                player.succeeded, left = True, min(left, after)
+            elif player.over and not player.succeeded:
                 left = min(left, 3)
         return Episode(
             frames=np.stack([join(teacher.contract, seen.frames) for seen in frames]),
@@ -130,9 +147,9 @@ class LiberoRecorder:
             actions=np.stack(actions),
             state=np.stack(rows).astype(np.float32),
             labels={name: np.array([row[name] for row in labels], np.float32) for name in self.spec.label_names},
-            start=plan.start,
-            behaviour=plan.behaviour,
-            task=find_task(*plan.start.split("/")[:2]).index,
+            start=start,
+            behaviour=behaviour,
+            task=find_task(*start.split("/")[:2]).index,
             simulation=np.stack(simulation),
         )
 
@@ -144,6 +161,22 @@ class LiberoRecorder:
         }
 
 
+class Player(Protocol):
+    """Actions ``(7,)`` one by one, without end."""
+
+    over: bool
+    """It rests from now on."""
+    succeeded: bool
+    """Set by the recorder."""
+
+    def see(self, observation: TeacherObservation) -> None:
+        """What stands before it, after every frame and at the start."""
+
+    def __iter__(self) -> Iterator[NDArray[np.floating]]: ...
+
+    def __next__(self) -> NDArray[np.floating]: ...
+
+
 class Script(Iterator[NDArray[np.floating]]):
     """The actions of an episode without end: a prelude, the behaviour, rest; after a success rest or wandering."""
 
@@ -152,6 +185,9 @@ class Script(Iterator[NDArray[np.floating]]):
         self._wander = wander(scene)
         self._plan, self._prelude = plan, plan.prelude
         self._behaviour = RECIPES[plan.behaviour].behaviour(scene)
+
+    def see(self, observation: TeacherObservation) -> None:
+        """It knows the world by itself."""
 
     def __next__(self) -> NDArray[np.floating]:
         if self._prelude:
