@@ -27,6 +27,7 @@ NAMES = {
     "libero-look": "draw_ratio_libero_goal draw_ratio_libero_object look_psnr_libero_goal look_psnr_libero_object",
     "reader-fuzz": "mutations unclear_errors hangs",
     "compare-pusht": "pearson spearman kendall mmrv bias kappa policies tasks episodes noise_floor",
+    "compare-libero-goal": "pearson spearman kendall mmrv bias kappa policies tasks episodes noise_floor speedup",
     "ppi": "width_ratio coverage",
     "irasim-params": "S B L XL VDM LVDM",
     "pusht-calibration": "brier_true brier_generated auroc_true auroc_generated",
@@ -47,6 +48,7 @@ def test_every_promised_number_is_there(root, name):
             for suite in ("goal", "object")
             for kind in ("video", "openloop", "env-bench")
         ),
+        ("compare-libero-goal", "libero-goal-nano"),
     ],
 )
 def test_quality_is_that_of_the_shipped_weights(root, name, weights):
