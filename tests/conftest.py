@@ -33,6 +33,17 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def drawing():
+    """What draws LIBERO here; a test that asks for it is skipped where nothing does."""
+    from teachers.libero.gl import NoRendererError, backend
+
+    try:
+        return backend()
+    except NoRendererError as error:
+        pytest.skip(str(error))
+
+
 @pytest.fixture(autouse=True)
 def fresh_accelerate():
     """accelerate keeps one precision for a whole process, but tests train in several."""

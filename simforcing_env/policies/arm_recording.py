@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simforcing_env.policies.policy import Policy, Task, generators
-from simforcing_env.policies.recording import Drift, observation_of
+from simforcing_env.policies.recording import Drift, RolloutSettings, observation_of
 from simforcing_env.policies.registry import make_policy
 from teachers.libero.recording import LiberoRecorder
 from teachers.recording import Split, recorder_for
@@ -19,7 +20,6 @@ from teachers.teacher import TeacherObservation
 from world_model.contract import Contract
 from world_model.data.episode import Episode
 from world_model.errors import InputError
-from world_model.rules import Number, Whole, follow
 
 _SALT = 11
 
@@ -39,20 +39,18 @@ class ArmPolicyRecorder:
         if not isinstance(recorder, LiberoRecorder):
             raise InputError(f"policies are recorded in Push-T and LIBERO only, not in {contract.name!r}; choose one")
         self.inner, self.spec, self.split, self.seed = recorder, recorder.spec, split, seed
-        self.transitions = follow(Whole(1, 100_000), "transitions", options.get("transitions", 200))
-        self.execute = follow(Whole(1, 1024), "execute", options.get("execute", 8))
-        self.noise = follow(Number(0, 1000), "noise", options.get("noise", 0.0))
+        self.settings = RolloutSettings.of(options)
         self.policy: Policy = make_policy(str(options["policy"]), contract)
-        if self.execute % contract.actions_per_frame or self.execute > self.policy.horizon:
+        execute = self.settings.execute
+        if execute % contract.actions_per_frame or execute > self.policy.horizon:
             raise InputError(
-                f"execute is {self.execute} but must be a multiple of the {contract.actions_per_frame} actions of a "
+                f"execute is {execute} but must be a multiple of the {contract.actions_per_frame} actions of a "
                 f"frame and no more than the {self.policy.horizon} that {self.policy.name!r} plans"
             )
 
     def describe(self) -> dict[str, Any]:
         """See `teachers.recording.Recorder`."""
-        settings = {"transitions": self.transitions, "execute": self.execute, "noise": self.noise}
-        return {"split": self.split, "seed": self.seed, "policy": self.policy.hash, **settings}
+        return {"split": self.split, "seed": self.seed, "policy": self.policy.hash, **asdict(self.settings)}
 
     def length(self, index: int) -> int | None:
         """Not known before: an episode ends with its success."""
@@ -64,7 +62,7 @@ class ArmPolicyRecorder:
         number = int(plan.start.split("/")[1])
         generator = generators([index], _SALT, self.seed)[0]
         player = _Acting(self, Task(number, self.spec.tasks[number]), generator)
-        limit = math.ceil(self.transitions / self.contract.actions_per_frame)
+        limit = math.ceil(self.settings.transitions / self.contract.actions_per_frame)
         return self.inner.play(plan.start, lambda world: player, limit, plan.after, "policy")
 
 
@@ -75,7 +73,7 @@ class _Acting(Iterator[NDArray[np.floating]]):
         self.over, self.succeeded = False, False
         self._recorder = recorder
         self._seen: dict[str, Any] = {}
-        self._drift = Drift(recorder.noise, recorder.contract, generator)
+        self._drift = Drift(recorder.settings.noise, recorder.contract, generator)
         self._planned: deque[NDArray[np.float32]] = deque()
         recorder.policy.reset([int(generator.integers(2**31))], [task])
 
@@ -84,5 +82,5 @@ class _Acting(Iterator[NDArray[np.floating]]):
 
     def __next__(self) -> NDArray[np.floating]:
         if not self._planned:
-            self._planned.extend(self._recorder.policy.act(self._seen)[0][: self._recorder.execute])
+            self._planned.extend(self._recorder.policy.act(self._seen)[0][: self._recorder.settings.execute])
         return self._drift(self._planned.popleft())

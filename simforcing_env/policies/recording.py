@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from world_model.canvas import join
 from world_model.contract import Contract
 from world_model.data.episode import Episode
 from world_model.errors import InputError
-from world_model.rules import Number, Whole, follow
+from world_model.rules import Number, Whole, settle
 
 FIRST = {"train": 0, "validation": 800_000, "test": 900_000}
 _SALT = 7
@@ -38,6 +38,26 @@ class PolicyJob(Job):
         return PolicyRecorder(self.teacher, self.split, self.seed, self.options)
 
 
+@dataclass(frozen=True)
+class RolloutSettings:
+    """How long a rollout is and how it is played."""
+
+    transitions: int = 200
+    """Actions."""
+    execute: int = 8
+    """Actions before the policy is asked again."""
+    noise: float = 0.0
+    """Of `Drift`, in units of the actions."""
+
+    def __post_init__(self) -> None:
+        settle(self, {"transitions": Whole(1, 100_000), "execute": Whole(1, 1024), "noise": Number(0, 1000)})
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> RolloutSettings:
+        """Those among a recorder's options."""
+        return cls(**{field.name: options[field.name] for field in fields(cls) if field.name in options})
+
+
 class PolicyRecorder:
     """Records Push-T episodes of ``transitions`` frames from the split's random starts.
 
@@ -49,9 +69,7 @@ class PolicyRecorder:
         if teacher != "pusht":
             raise InputError(f"policies are recorded in teacher 'pusht' only, not in {teacher!r}; choose it")
         self.split, self.seed = split, seed
-        self.transitions = follow(Whole(1, 100_000), "transitions", options.get("transitions", 200))
-        self.execute = follow(Whole(1, 1024), "execute", options.get("execute", 8))
-        self.noise = follow(Number(0, 1000), "noise", options.get("noise", 0.0))
+        self.settings = RolloutSettings.of(options)
         self.teacher = make_teacher(teacher)
         self.contract = self.teacher.contract
         self.policy: Policy = make_policy(str(options["policy"]), self.contract)
@@ -59,28 +77,27 @@ class PolicyRecorder:
 
     def describe(self) -> dict[str, Any]:
         """See `teachers.recording.Recorder`."""
-        settings = {"transitions": self.transitions, "execute": self.execute, "noise": self.noise}
-        return {"split": self.split, "seed": self.seed, "policy": self.policy.hash, **settings}
+        return {"split": self.split, "seed": self.seed, "policy": self.policy.hash, **asdict(self.settings)}
 
     def length(self, index: int) -> int:
-        return self.transitions + 1
+        return self.settings.transitions + 1
 
     def record(self, index: int) -> Episode:
         """Episode ``index``, the same whenever it is asked for."""
         start = f"seed-{FIRST[self.split] + (self.seed * 10_007 + index) % 100_000}"
         generator = generators([index], _SALT, self.seed)[0]
-        drift = Drift(self.noise, self.contract, generator)
+        drift = Drift(self.settings.noise, self.contract, generator)
         self.policy.reset([int(generator.integers(2**31))], [Task()])
         seen = self.teacher.reset(start)
         rows = [(seen, self.teacher.labels(), self.teacher.state)]
         actions: list[NDArray[np.float32]] = []
-        while len(actions) < self.transitions:
-            for action in self.policy.act(observation_of(self.contract, seen))[0][: self.execute]:
+        while len(actions) < self.settings.transitions:
+            for action in self.policy.act(observation_of(self.contract, seen))[0][: self.settings.execute]:
                 actions.append(drift(action)[None])
                 taken = self.teacher.step(actions[-1])
                 seen = taken.observation
                 rows.append((seen, dict(taken.labels), self.teacher.state))
-                if len(actions) == self.transitions:
+                if len(actions) == self.settings.transitions:
                     break
         observed, labels, states = zip(*rows, strict=True)
         return Episode(

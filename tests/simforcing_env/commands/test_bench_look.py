@@ -11,14 +11,9 @@ pytestmark = pytest.mark.skipif(bool(absent("libero")), reason="pip install '.[l
 
 
 @pytest.fixture(scope="module")
-def teachers():
-    from teachers.libero.gl import NoRendererError, backend
+def teachers(drawing):
     from teachers.libero.teacher import LiberoConfig, LiberoTeacher
 
-    try:
-        backend()
-    except NoRendererError as error:
-        pytest.skip(str(error))
     return {look: LiberoTeacher(LiberoConfig(suite="libero_goal", size=64, look=look)) for look in ("stock", "fast")}
 
 

@@ -12,14 +12,3 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if MISSING and item.path.parent.name == "libero" and "without_extra" not in item.keywords:
             item.add_marker(skip)
-
-
-@pytest.fixture(scope="session")
-def drawing():
-    """What draws here; a test that asks for it is skipped where nothing does."""
-    from teachers.libero.gl import NoRendererError, backend
-
-    try:
-        return backend()
-    except NoRendererError as error:
-        pytest.skip(str(error))
