@@ -35,7 +35,7 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def drawing():
-    """What draws LIBERO here; a test that asks for it is skipped where nothing does."""
+    """What draws MuJoCo here; a test that asks for it is skipped where nothing does."""
     from teachers.libero.gl import NoRendererError, backend
 
     try:

@@ -12,16 +12,6 @@ pytestmark = pytest.mark.skipif(bool(absent("libero")), reason="LIBERO is not in
 LIBERO = "SimForcing/Libero-Teacher-v0"
 
 
-@pytest.fixture(scope="module")
-def drawing():
-    from teachers.libero.gl import NoRendererError, backend
-
-    try:
-        return backend()
-    except NoRendererError as error:
-        pytest.skip(str(error))
-
-
 def test_one_episode_and_its_branches(drawing):
     env = gym.make(LIBERO, suite="libero_goal", task=8, size=32, look="fast", frames_in_info=False)
     observation, _ = env.reset(seed=0)

@@ -18,16 +18,6 @@ from teachers.registry import make_teacher
 from world_model.errors import InputError
 
 
-@pytest.fixture(scope="module")
-def drawing():
-    from teachers.libero.gl import NoRendererError, backend
-
-    try:
-        return backend()
-    except NoRendererError as error:
-        pytest.skip(str(error))
-
-
 def pressing(teacher, generator):
     return (np.array(teacher.world.block_pose[:2]) + generator.normal(0, 40, 2)).clip(0, 512)[None]
 
