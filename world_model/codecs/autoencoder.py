@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from torch import Tensor
 
 from world_model.codecs.base import CodecModule
 from world_model.codecs.frames import Affine, check_frames, check_latents
+from world_model.diffusers_files import read_network, reading, where
 from world_model.errors import DataError, InputError
 from world_model.extras import require
 from world_model.rules import FLAG, Choice, settle
@@ -148,24 +148,15 @@ def read_autoencoder(source: Path | str, subfolder: str | None = None, clips: bo
         MissingExtraError: diffusers is not installed.
     """
     diffusers = require("diffusers", "diffusers")
-    where = f"{source}{f'/{subfolder}' if subfolder else ''}"
-    try:
-        settings = diffusers.AutoencoderKL.load_config(str(source), subfolder=subfolder)
-        family = settings.get("_class_name")
-        if family not in FAMILIES:
-            raise DataError(
-                f"{where} holds a {family}, not one of {', '.join(FAMILIES)}; give the folder of one of them"
-            )
-        kind = getattr(diffusers, family)
-        net = kind.from_pretrained(str(source), subfolder=subfolder, use_safetensors=True, low_cpu_mem_usage=False)
-    except DataError:
-        raise
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        reason = textwrap.shorten(str(error), 120, placeholder=" ...")
+    with reading("autoencoder", source, subfolder):
+        family = diffusers.AutoencoderKL.load_config(str(source), subfolder=subfolder).get("_class_name")
+    if family not in FAMILIES:
         raise DataError(
-            f"there is no autoencoder to read at {where} ({reason}); give a folder with config.json and "
-            "diffusion_pytorch_model.safetensors, or download one where there is a network"
-        ) from error
+            f"{where(source, subfolder)} holds a {family}, not one of {', '.join(FAMILIES)}; give the folder of one of "
+            "them"
+        )
+    kind = getattr(diffusers, family)
+    net = read_network(kind, "autoencoder", source, subfolder, low_cpu_mem_usage=False)
     plain = {name: value for name, value in net.config.items() if not name.startswith("_")}
     codec = AutoencoderCodec(AutoencoderConfig(family, plain, clips))
     codec.net.load_state_dict(net.state_dict())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from tests.world_model.data.lerobot.folders import make_spec, write
 from world_model.codecs import load_codec, save_codec
@@ -117,7 +118,11 @@ def test_no_autoencoder_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds a UNet2DModel, not one of AutoencoderKL"):
         read_autoencoder(tmp_path / "unet")
     net = folder(tmp_path, "AutoencoderTiny")
-    (tmp_path / "vae" / "diffusion_pytorch_model.safetensors").unlink()
+    weights = tmp_path / "vae" / "diffusion_pytorch_model.safetensors"
+    save_file({name: value for name, value in net.state_dict().items() if name != "encoder.layers.0.bias"}, weights)
+    with pytest.raises(DataError, match=r"lacks or adds 'encoder\.layers\.0\.bias'"):
+        read_autoencoder(tmp_path, "vae")
+    weights.unlink()
     torch.save(net.state_dict(), tmp_path / "vae" / "diffusion_pytorch_model.bin")  # a pickle
     with pytest.raises(DataError, match="there is no autoencoder to read"):
         read_autoencoder(tmp_path, "vae")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from world_model.checkpoint import load_state
+from world_model.diffusers_files import read_network
 from world_model.errors import DataError
 from world_model.extras import require
 from world_model.models.wan.config import PUBLISHED
@@ -29,21 +29,7 @@ def read_transformer(source: Path | str, subfolder: str | None = "transformer") 
         MissingExtraError: diffusers is not installed.
     """
     kind = require("diffusers", "diffusers").WanTransformer3DModel
-    where = f"{source}{f'/{subfolder}' if subfolder else ''}"
-    try:
-        net, report = kind.from_pretrained(
-            str(source), subfolder=subfolder, use_safetensors=True, output_loading_info=True
-        )
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        reason = textwrap.shorten(str(error), 120, placeholder=" ...")
-        raise DataError(
-            f"there is no Wan transformer to read at {where} ({reason}); give a folder with config.json and "
-            "diffusion_pytorch_model.safetensors, or download one where there is a network"
-        ) from error
-    wrong = [*report["missing_keys"], *report["unexpected_keys"], *report["mismatched_keys"]]
-    if wrong:
-        raise DataError(f"{where} lacks or adds {wrong[0]!r} and {len(wrong) - 1} more; copy the weights again")
-    return net
+    return read_network(kind, "Wan transformer", source, subfolder)
 
 
 def begin_with(model: WanVideo, net: Any, source: Path | str) -> None:
