@@ -20,7 +20,7 @@ help:
 	@echo "make test      install what it needs and run the tests"
 	@echo "make test-all  the same with the slow tests and those of LIBERO"
 	@echo "make lint      ruff and mypy"
-	@echo "make tables    write the README's tables from results/*.json"
+	@echo "make tables    write the tables of README.md and results/README.md"
 	@echo "make clean     remove $(VENV) and caches"
 
 demo: $(VENV)/demo.stamp

@@ -25,6 +25,8 @@ def test_the_block_runs(number, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_links_and_pictures_exist():
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text(encoding="utf-8"))
-    assert [target for target in targets if not (README.parent / target).exists()] == []
+@pytest.mark.parametrize("page", [README, README.parent / "results" / "README.md"], ids=["README", "results"])
+def test_links_and_pictures_exist(page):
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8"))
+    assert targets
+    assert [target for target in targets if not (page.parent / target).exists()] == []

@@ -114,7 +114,10 @@ COMMANDS = MappingProxyType(
         "policy train": Command("simforcing_env.commands.policy_train", "train a diffusion policy on demonstrations"),
         "experts": Command("simforcing_env.commands.experts", "how often the scripted LIBERO experts succeed"),
         "doctor": Command("simforcing_env.commands.doctor", "check this machine, a data set or a checkpoint"),
-        "tables": Command("simforcing_env.commands.tables", "write the README's tables from the results files"),
+        "tables": Command(
+            "simforcing_env.commands.tables",
+            "write the tables of README.md and results/README.md from the results files",
+        ),
     }
 )
 """Name (one or two words) to command."""

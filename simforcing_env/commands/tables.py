@@ -1,7 +1,8 @@
-"""Write the tables of a Markdown file from the results files that it names.
+"""Write the tables of Markdown files from the results files that they name.
 
 A table stands between `<!-- tables: results/pusht-*.json -->` and `<!-- end of tables -->`; the pattern is
-relative to the Markdown file and may name results files (JSON) or plain tables (CSV).
+relative to the Markdown file and may name results files (JSON) or plain tables (CSV). Names of metrics after it choose
+rows, without the command: `<!-- tables: results/pusht-video.json psnr_h16 -->`.
 """
 
 from __future__ import annotations
@@ -12,44 +13,45 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simforcing_env.commands.table_labels import LABELS
+from simforcing_env.commands.table_labels_by_file import label
 from world_model.atomic import replace_text
 from world_model.errors import DataError, InputError
 from world_model.results import Metric, read_results
 
-BLOCK = re.compile(r"(<!-- tables: (?P<pattern>\S+) -->\n).*?(<!-- end of tables -->)", re.DOTALL)
+BLOCK = re.compile(
+    r"(<!-- tables: (?P<pattern>\S+)(?P<names>(?: \S+)*) -->\n).*?(?P<end><!-- end of tables -->)", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
 class Config:
     """Options of ``simforcing tables``."""
 
-    file: Path = Path("README.md")
-    """Markdown file whose tables are written."""
+    files: tuple[Path, ...] = (Path("README.md"), Path("results/README.md"))
+    """Markdown files whose tables are written."""
     check: bool = False
-    """Change nothing; end with status 1 when the file is out of date."""
+    """Change nothing; end with status 1 when a file is out of date."""
 
 
 def run(config: Config) -> None:
-    """Rewrite the tables of a file, or check them.
+    """Rewrite the tables of files, or check them.
 
     Raises:
-        InputError: the file does not exist or holds no table markers.
+        InputError: a file does not exist or holds no table markers, or a table asks for a metric that is not there.
         DataError: a results file is damaged.
     """
-    if not config.file.is_file():
-        raise InputError(f"there is no file {config.file}; run simforcing tables in the repository's folder")
-    old = config.file.read_text(encoding="utf-8")
-    new = fill(old, config.file.parent)
-    if config.check:
-        if new != old:
-            print(f"{config.file} is out of date; run: simforcing tables --file {config.file}")
-            raise SystemExit(1)
-        print(f"{config.file} is up to date")
-        return
-    if new != old:
-        replace_text(config.file, new)
-    print(f"{config.file}: {'written' if new != old else 'nothing to change'}")
+    for file in config.files:
+        if not file.is_file():
+            raise InputError(f"there is no file {file}; run simforcing tables in the repository's folder")
+    made = {file: (old := file.read_text(encoding="utf-8"), fill(old, file.parent)) for file in config.files}
+    behind = [file for file, (old, new) in made.items() if new != old]
+    if config.check and behind:
+        print(f"{behind[0]} is out of date; run: simforcing tables --files {' '.join(map(str, behind))}")
+        raise SystemExit(1)
+    for file in behind:
+        replace_text(file, made[file][1])
+    for file in config.files:
+        print(f"{file} {'is written' if file in behind else 'is up to date'}")
 
 
 def fill(text: str, folder: Path) -> str:
@@ -59,32 +61,43 @@ def fill(text: str, folder: Path) -> str:
             "the file has no table markers; put '<!-- tables: results/*.json -->' and '<!-- end of tables -->' "
             "on lines of their own"
         )
-    return BLOCK.sub(lambda block: f"{block[1]}{_tables(block['pattern'], folder)}{block[3]}", text)
+    return BLOCK.sub(
+        lambda block: f"{block[1]}{_tables(block['pattern'], block['names'].split(), folder)}{block['end']}", text
+    )
 
 
-def _tables(pattern: str, folder: Path) -> str:
+def _tables(pattern: str, names: list[str], folder: Path) -> str:
     paths = sorted(folder.glob(pattern))
     if not paths:
         return "Not measured yet.\n"
-    parts = [(_csv_table if path.suffix == ".csv" else _results_table)(path, folder) for path in paths]
-    return "\n".join(parts)
+    return "\n".join(
+        _csv_table(path, folder) if path.suffix == ".csv" else _results_table(path, names, folder) for path in paths
+    )
 
 
-def _results_table(path: Path, folder: Path) -> str:
+def _results_table(path: Path, names: list[str], folder: Path) -> str:
+    """All metrics, or those of ``names``."""
     record = read_results(path)
     metrics: dict[str, Metric] = record["metrics"]
+    absent = [name for name in names if name not in metrics]
+    if absent:
+        raise InputError(
+            f"a table asks for {absent[0]!r} of {path} but it is not there; name one of {', '.join(metrics)}"
+        )
+    metrics = {name: metrics[name] for name in names} if names else metrics
     rows = [["", "value", "95 % interval", "n"]]
     for name, metric in metrics.items():
         interval = "" if metric.low is None or metric.high is None else f"{show(metric.low)} to {show(metric.high)}"
         value = f"{show(metric.value)} {metric.unit}".strip()
-        rows.append([LABELS.get(name, f"`{name}`"), value, interval, "" if metric.n is None else str(metric.n)])
-    return _framed(_markdown(rows), record, path, folder)
+        rows.append([label(path.stem, name), value, interval, "" if metric.n is None else str(metric.n)])
+    return _framed(_markdown(rows), record, path, folder, command=not names)
 
 
-def _framed(table: str, record: dict[str, Any], path: Path, folder: Path) -> str:
+def _framed(table: str, record: dict[str, Any], path: Path, folder: Path, command: bool = True) -> str:
     """A table between the command that measured it and where it came from."""
     source = f"[{path.name}]({path.relative_to(folder).as_posix()})"
-    return f"`{record['command']}`\n\n{table}\n{source}: {_provenance(record)}.\n"
+    head = f"`{record['command']}`\n\n" if command else ""
+    return f"{head}{table}\n{source}: {_provenance(record)}.\n"
 
 
 def _provenance(record: dict[str, Any]) -> str:

@@ -71,21 +71,32 @@ def test_csv_beside_its_results_file_names_command_and_source(folder):
     assert source.startswith("[pusht-video.csv](results/pusht-video.csv): checkpoint 0123456789abcdef; ")
 
 
+def test_names_choose_rows(folder):
+    page = "<!-- tables: results/pusht-video.json best_shift psnr_h16 -->\n<!-- end of tables -->"
+    rows = [line for line in fill(page, folder).splitlines() if line.startswith("| ")]
+    assert [row.split(" | ")[0] for row in rows[2:]] == [
+        "| action shift with the best PSNR (0 is right)",
+        "| PSNR, frame 16",
+    ]
+    with pytest.raises(InputError, match=r"asks for 'psnr_h99' .* name one of psnr_h16, best_shift, own_name"):
+        fill(page.replace("psnr_h16", "psnr_h99"), folder)
+
+
 def test_check_tells_an_old_page_from_a_new_one(folder, capsys):
     page = folder / "README.md"
     with pytest.raises(SystemExit) as end:
-        run(Config(file=page, check=True))
+        run(Config(files=(page,), check=True))
     assert end.value.code == 1
     assert page.read_text() == PAGE
-    run(Config(file=page))
-    run(Config(file=page, check=True))
-    assert capsys.readouterr().out.endswith("is up to date\n")
+    run(Config(files=(page,)))
+    run(Config(files=(page,), check=True))
+    assert capsys.readouterr().out.endswith("README.md is up to date\n")
     assert sorted(p.name for p in folder.iterdir()) == ["README.md", "results"]
 
 
 def test_mistakes_get_a_sentence(folder):
     with pytest.raises(InputError, match="no file"):
-        run(Config(file=folder / "ABSENT.md"))
+        run(Config(files=(folder / "ABSENT.md",)))
     with pytest.raises(InputError, match="no table markers"):
         fill("plain text", folder)
     (folder / "results" / "broken.json").write_text("{")
@@ -100,7 +111,7 @@ def test_numbers_are_short(value, text):
     assert show(value) == text
 
 
-def test_the_readme_is_up_to_date(root):
+def test_the_pages_are_up_to_date(root):
     done = subprocess.run(
         [sys.executable, "-m", "simforcing_env.commands.main", "tables", "--check"],
         cwd=root,
