@@ -15,8 +15,8 @@ from simforcing_env.commands.checks import above, at_least
 class Config:
     """Options of ``simforcing train``."""
 
-    dataset: Path
-    """LeRobot v3.0 folder with the training split, as ``simforcing collect`` writes it."""
+    dataset: tuple[Path, ...]
+    """LeRobot v3.0 folder with the training split, as ``simforcing collect`` writes it; or several of one contract."""
     held_out: Path
     """Folder with the validation split."""
     out: Path

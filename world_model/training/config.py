@@ -36,6 +36,7 @@ class TrainConfig:
     windows: WindowConfig = field(default_factory=WindowConfig)
     optim: OptimConfig = field(default_factory=OptimConfig)
     batch: int = 16
+    """Windows a step; 0 leaves their loss out, and frames are not looked at."""
     sequences: int = 0
     """Frameless sequences a step, for models with a ``sequence_loss``; 0 leaves that loss out."""
     sequence_length: int = 19
@@ -55,7 +56,11 @@ class TrainConfig:
     validation_frames: int = 16
 
     def __post_init__(self) -> None:
-        for name in ("batch", "steps", "log_every", "validation_clips", "validation_frames"):
+        if self.batch < 0 or self.sequences < 0 or not self.batch + self.sequences:
+            raise InputError(
+                f"train.batch is {self.batch} and train.sequences {self.sequences} but one must be at least 1; raise it"
+            )
+        for name in ("steps", "log_every", "validation_clips", "validation_frames"):
             if getattr(self, name) < 1:
                 raise InputError(f"train.{name} is {getattr(self, name)} but must be at least 1; raise it")
         if self.precision not in PRECISIONS:

@@ -35,7 +35,7 @@ def start_run(
     name: str,
     overrides: Sequence[str],
     *,
-    dataset: Path,
+    dataset: Path | Sequence[Path],
     held_out: Path,
     out: Path,
     codec: Path | None = None,
@@ -44,7 +44,7 @@ def start_run(
 ) -> Trainer:
     """Read the data, fit or load the codec, build the model and pick up what stands in ``out``.
 
-    ``initial``: checkpoint whose weights and codec a new run begins with.
+    ``dataset``: one folder, or several data sets. ``initial``: checkpoint with the first weights and the codec.
 
     Raises:
         ContractError: training and held-out data have different contracts.
@@ -58,7 +58,7 @@ def start_run(
     net = None if codec is None else load_codec(codec)
     data, other = open_source(dataset, plan.side, plan.episodes), open_source(held_out, plan.side)
     first = None if initial is None else LearnedSimulator.from_pretrained(initial, contract=data.contract)
-    data.contract.require_same(other.contract, str(dataset), str(held_out))
+    data.contract.require_same(other.contract, "the data set", str(held_out))
     out.mkdir(parents=True, exist_ok=True)
     lock = _lock(out)
     settings: dict[str, Any] = {

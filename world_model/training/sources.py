@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,7 +16,7 @@ from world_model.data.episode import Episode
 from world_model.data.lerobot.reader import LeRobotDataset, read_dataset
 from world_model.data.pair_manifest import PairManifest
 from world_model.data.pairs import MANIFEST, read_pairs
-from world_model.errors import InputError
+from world_model.errors import DataError, InputError
 from world_model.simforcing.pairs import PairWindows
 from world_model.training.manifest_windows import ManifestSource
 from world_model.training.state_encoding import Encoding
@@ -24,12 +25,16 @@ from world_model.training.windows import WindowConfig, Windows
 
 @dataclass(frozen=True)
 class Source:
-    """Data sets of which the first ``episodes`` are used (0 for all), and which of them windows are cut from."""
+    """Data sets of which the first ``episodes`` are used (0 for all), and which of them windows are cut from.
+
+    ``more`` are further data sets under the contract and the state of the one data set.
+    """
 
     sides: tuple[LeRobotDataset, ...]
     """The one data set, or the real and the simulated one."""
     side: str
     episodes: int
+    more: tuple[LeRobotDataset, ...] = ()
 
     @property
     def contract(self) -> Contract:
@@ -37,13 +42,13 @@ class Source:
 
     def counts(self) -> dict[str, int]:
         """Episodes and frames of the windows, which a resumed run must find again."""
-        lengths = self._chosen().lengths[: self.episodes or None]
+        lengths = np.concatenate([data.lengths[: self.episodes or None] for data in (self._chosen(), *self.more)])
         return {"episodes": len(lengths), "frames": int(sum(lengths))}
 
     def windows(self, config: WindowConfig, state: Encoding) -> Windows:
         """Windows of the side, or of both."""
         if self.side != "pairs":
-            return self._cut(self._chosen(), config, state)
+            return self._cut(self._chosen(), config, state, self.more)
         real, sim = (self._cut(data, config, state) for data in self.sides)
         return PairWindows(real, sim)
 
@@ -59,28 +64,45 @@ class Source:
     def _chosen(self) -> LeRobotDataset:
         return self.sides[1] if self.side == "sim" else self.sides[0]
 
-    def _cut(self, data: LeRobotDataset, config: WindowConfig, state: Encoding) -> Windows:
-        return Windows(_episodes(data, self.episodes), data.contract, config, state, data.state_names)
+    def _cut(
+        self, data: LeRobotDataset, config: WindowConfig, state: Encoding, more: Sequence[LeRobotDataset] = ()
+    ) -> Windows:
+        episodes = [episode for one in (data, *more) for episode in _episodes(one, self.episodes)]
+        return Windows(episodes, data.contract, config, state, data.state_names)
 
 
-def open_source(path: Path, side: str, episodes: int = 0) -> Source | ManifestSource:
-    """Open a data set, a folder of recorded pairs, or a manifest of videos of pairs.
+def open_source(paths: Path | Sequence[Path], side: str, episodes: int = 0) -> Source | ManifestSource:
+    """Open data sets of one contract, a folder of recorded pairs, or a manifest of videos of pairs.
 
     Raises:
-        DataError: it cannot be read.
-        InputError: the recipe's side does not fit the folder.
+        ContractError: data sets have different contracts.
+        DataError: one cannot be read, or has other state than the first.
+        InputError: the recipe's side does not fit the folder, or several are given that are no data sets.
     """
+    path, *others = [paths] if isinstance(paths, Path) else paths
     videos = (path / pair_manifest.MANIFEST).is_file()
     paired = videos or (path / MANIFEST).is_file()
     if paired != bool(side):
         has, wants = ("pairs", "one data set") if paired else ("no pairs", f"the side {side!r} of pairs")
         raise InputError(f"{path} holds {has} but the recipe is for {wants}; choose another recipe, or set side")
     if not paired:
-        return Source((read_dataset(path),), side, episodes)
+        first = read_dataset(path)
+        return Source((first,), side, episodes, tuple(_alike(first, path, other) for other in others))
+    if others:
+        raise InputError(f"{path} holds pairs, which are trained on alone; leave out {others[0]}")
     if videos:
         return ManifestSource(PairManifest(path), side, episodes)
     pairs = read_pairs(path)
     return Source((pairs.real, pairs.sim), side, episodes)
+
+
+def _alike(first: LeRobotDataset, path: Path, other: Path) -> LeRobotDataset:
+    """A further data set that can stand beside the first."""
+    data = read_dataset(other)
+    first.contract.require_same(data.contract, str(path), str(other))
+    if data.state_names != first.state_names:
+        raise DataError(f"{other} and {path} hold different state of their simulators; train on them one by one")
+    return data
 
 
 def _episodes(data: LeRobotDataset, most: int) -> Sequence[Episode]:

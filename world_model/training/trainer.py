@@ -45,13 +45,17 @@ class _Loss(nn.Module):
         self.model, self.sequence_weight = model, sequence_weight
 
     def forward(
-        self, clip: Clip, sequences: Clip | None, generator: torch.Generator
+        self, clip: Clip | None, sequences: Clip | None, generator: torch.Generator
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        loss, logs = self.model.loss(clip, generator)
+        losses, logs = [], {}
+        if clip is not None:
+            loss, logs = self.model.loss(clip, generator)
+            losses.append(loss)
         if sequences is not None:
             more, extra = self.model.sequence_loss(sequences, generator)
-            loss, logs = loss + self.sequence_weight * more, logs | extra
-        return loss, logs
+            losses.append(self.sequence_weight * more)
+            logs = logs | extra
+        return torch.stack(losses).sum(), logs
 
 
 class Trainer:
@@ -190,7 +194,7 @@ class Trainer:
         config = self.config
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         key = self.step * world + rank
-        clip = self._clip(self.windows, config.batch, key, self.codec)
+        clip = self._clip(self.windows, config.batch, key, self.codec) if config.batch else None
         sequences = self._clip(self.sequences, config.sequences, key, None) if self.sequences else None
         for group in self.optimizer.param_groups:
             group["lr"] = _rate(config, self.step, progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 import torch
 
 from tests.world_model.training.moving_square import STATE, episodes
-from tests.world_model.training.tiny_pairs import SMALL, record, record_pairs
-from world_model.errors import InputError
+from tests.world_model.training.tiny_pairs import SMALL, SPEC, record, record_pairs
+from world_model.errors import DataError, InputError
 from world_model.models.sim_student import SimForcing
 from world_model.pretrained import LearnedSimulator
 from world_model.simforcing import PairClip, PairWindows
@@ -47,6 +48,23 @@ def test_a_folder_of_another_kind_is_refused(pairs: Path, tmp_path: Path) -> Non
         open_source(pairs, "")
     with pytest.raises(InputError, match="holds no pairs but the recipe is for the side 'sim'"):
         open_source(record(tmp_path / "plain", 255, episodes(1, 8)), "sim")
+
+
+def test_several_data_sets_make_one_set_of_windows(pairs: Path, tmp_path: Path) -> None:
+    config = WindowConfig(length=4, history=1)
+    one, two = (record(tmp_path / str(shade), shade, episodes(2, length)) for shade, length in ((255, 8), (128, 6)))
+    source = open_source([one, two], "")
+    assert source.counts() == {"episodes": 4, "frames": 28}
+    windows = source.windows(config, STATE)
+    assert windows.lengths.tolist() == [8, 8, 6, 6]
+    assert windows.frames[:16].max() == 255
+    assert windows.frames[16:].max() == 128
+    assert open_source([one, two], "", 1).counts() == {"episodes": 2, "frames": 14}
+    with pytest.raises(InputError, match="holds pairs, which are trained on alone; leave out"):
+        open_source([pairs, one], "sim")
+    other = record(tmp_path / "other", 255, episodes(2, 8), replace(SPEC, state_names=("a", "b", "c")))
+    with pytest.raises(DataError, match="hold different state of their simulators"):
+        open_source([one, other], "")
 
 
 def test_two_stages(pairs: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tests.world_model.training.moving_square import trainer
-from world_model.errors import DataError
+from world_model.errors import DataError, InputError
 from world_model.training.state import load_state
 
 
@@ -36,6 +36,18 @@ def test_seed_decides_the_run(tmp_path: Path) -> None:
     trainer(tmp_path / "b", seed=1).run(stop_at=2)
     one, two = weights(tmp_path / "a"), weights(tmp_path / "b")
     assert any(not torch.equal(v, two[k]) for k, v in one.items())
+
+
+def test_without_windows_only_the_foreseer_learns(tmp_path: Path) -> None:
+    one = trainer(tmp_path, batch=0)
+    before = {name: value.clone() for name, value in one.plain.state_dict().items()}
+    one.run()
+    changed = {
+        name.split(".")[0] for name, value in one.plain.state_dict().items() if not torch.equal(value, before[name])
+    }
+    assert changed == {"step", "foreseer", "doubt"}
+    with pytest.raises(InputError, match=r"batch is 0 and train\.sequences 0 but one must be at least 1"):
+        trainer(tmp_path / "none", batch=0, sequences=0)
 
 
 KILLS = """

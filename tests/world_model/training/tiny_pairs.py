@@ -27,12 +27,12 @@ SMALL = (
 )
 
 
-def record(folder: Path, shade: int, some: list[Episode]) -> Path:
+def record(folder: Path, shade: int, some: list[Episode], spec: DatasetSpec = SPEC) -> Path:
     (folder / ".shard").mkdir(parents=True)
-    with ShardWriter(folder / ".shard", SPEC, 0, 0) as shard:
+    with ShardWriter(folder / ".shard", spec, 0, 0) as shard:
         for number, episode in enumerate(some):
             shard.add(replace(episode, frames=episode.frames // 255 * shade, start=f"seed-{number}"))
-    writer = DatasetWriter(folder, SPEC)
+    writer = DatasetWriter(folder, spec)
     writer.commit(folder / ".shard")
     writer.write_stats()
     return folder
