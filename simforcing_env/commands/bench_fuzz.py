@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simforcing_env.commands.checks import at_least, results_file, some
-from world_model.errors import DataError, InputError
+from world_model.errors import DataError
 
 if TYPE_CHECKING:
     from world_model.data.readers.fuzz import Kind, Outcome
@@ -56,12 +56,11 @@ def run(config: Config) -> None:
     from simforcing_env.shared_data import shared_folder
     from world_model.data.readers.fuzz import Sample, from_line, fuzz, to_line
     from world_model.data.readers.samples import SAMPLES, make_sample
+    from world_model.rules import refuse_unknown
 
     names = config.samples or tuple(SAMPLES)
     some(samples=names)
-    for name in names:
-        if name not in SAMPLES:
-            raise InputError(f"there is no sample {name!r}; the samples are {', '.join(SAMPLES)}")
+    refuse_unknown(names, SAMPLES, "sample")
     shared = shared_folder(config.shared)
     outcomes: dict[tuple[str, int], Outcome] = {}
     if config.ledger.exists():

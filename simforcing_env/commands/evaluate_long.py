@@ -23,7 +23,7 @@ class Config(ProtocolOptions):
     """Options of ``simforcing evaluate long``."""
 
     chunk: int = 15
-    """Actions of a chunk; 15 as published."""
+    """Actions of a chunk; 15 as published. A model that takes fewer at once has chunks of as many as it takes."""
     carry: Literal["latents", "frames"] = "latents"
     """What becomes history: sampled latents, as published, or 8-bit frames encoded again, as in the environments."""
     horizons: tuple[int, ...] = (1, 8, 15, 30, 60, 120)
@@ -34,23 +34,23 @@ def run(config: Config) -> None:
     """Generate, measure, print, write."""
     import numpy as np
 
-    from simforcing_env.evaluation.episodes import true_episodes
     from simforcing_env.evaluation.loading import open_rollout
     from simforcing_env.evaluation.long import carrying, evaluate_long, long_metrics
     from simforcing_env.evaluation.progress import counting
-    from simforcing_env.evaluation.protocol_running import find_tools, finish
+    from simforcing_env.evaluation.protocol_running import find_tools, finish, held_out_episodes
 
     at_least(1, chunk=config.chunk, horizons=config.horizons)
     at_least(1, episodes=config.episodes or None)
     some(horizons=config.horizons)
     simulator, rollout = open_rollout(config)
     tools = find_tools(simulator.contract, config.download)
-    episodes = true_episodes(config.dataset, config.split, config.episodes, simulator.contract)
+    episodes = held_out_episodes(config, simulator.contract)
     generator = np.random.default_rng(config.seed)
     asked = carrying(rollout, config.carry, config.chunk)
     other = carrying(rollout, "frames", config.chunk) if config.carry == "latents" else None
+    chunk = config.chunk if asked.piece == 1 else asked.piece
     with counting("generating whole episodes", len(episodes)) as step:
-        tracks = evaluate_long(asked, episodes, config.chunk, tools.lpips, generator, other, step)
+        tracks = evaluate_long(asked, episodes, chunk, tools.lpips, generator, other, step)
     finish(
         config,
         simulator,
@@ -59,7 +59,7 @@ def run(config: Config) -> None:
         tracks,
         long_metrics(tracks, config.horizons, generator),
         protocol="long",
-        settings={"chunk": config.chunk, "carry": config.carry, "history": rollout.history},
+        settings={"chunk": chunk, "carry": config.carry, "history": rollout.history},
         tools=tools,
         plotted=("psnr", "ssim", "latent_l2", "lpips"),
     )

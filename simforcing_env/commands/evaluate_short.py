@@ -58,10 +58,9 @@ def run(config: Config) -> None:
     from tqdm import tqdm
 
     from simforcing_env.evaluation.distributions import distribution_metrics
-    from simforcing_env.evaluation.episodes import true_episodes
     from simforcing_env.evaluation.loading import open_rollout
     from simforcing_env.evaluation.progress import counting
-    from simforcing_env.evaluation.protocol_running import find_tools, finish
+    from simforcing_env.evaluation.protocol_running import find_tools, finish, held_out_episodes
     from simforcing_env.evaluation.recovery import check_apart, recovery_metrics
     from simforcing_env.evaluation.short import evaluate_short, short_metrics
     from world_model.metrics.clips import cut_windows
@@ -75,7 +74,7 @@ def run(config: Config) -> None:
     simulator, rollout = open_rollout(config)
     contract = simulator.contract
     tools = find_tools(contract, config.download)
-    episodes = true_episodes(config.dataset, config.split, config.episodes, contract)
+    episodes = held_out_episodes(config, contract)
     windows = cut_windows(episodes, config.known, config.frames, config.stride, 2)
     training, reason = _training_episodes(config, contract)
     if training:

@@ -55,16 +55,14 @@ def run(config: Config) -> None:
     import numpy as np
 
     from simforcing_env.evaluation.tables import write_csv
-    from world_model.errors import InputError
     from world_model.results import Metric
+    from world_model.rules import refuse_unknown
     from world_model.training.irasim_study import STUDY, trained_scores
     from world_model.training.recipes import recipe
 
     at_least(1, clips=config.clips)
     some(models=config.models)
-    for model in config.models:
-        if model not in STUDY:
-            raise InputError(f"--models holds {model!r} but the models are {', '.join(STUDY)}")
+    refuse_unknown(config.models, STUDY, "model")
     config.begin()
     generator, metrics = np.random.default_rng(0), dict[str, Metric]()
     found: dict[str, list[Scores]] = {}

@@ -76,17 +76,15 @@ def run(config: Config) -> None:
     from simforcing_env.evaluation.reporting import print_metrics
     from simforcing_env.evaluation.tables import write_csv
     from simforcing_env.shared_data import shared_folder
-    from world_model.errors import InputError
     from world_model.results import Metric
+    from world_model.rules import refuse_unknown
     from world_model.training.recipes import recipe
     from world_model.training.robots_study import RECIPE, SIDES, robot_scores
 
     above(0, cpu_minutes=config.cpu_minutes)
     at_least(1, clips=config.clips)
     some(robots=config.robots)
-    for robot in config.robots:
-        if robot not in RECORDINGS:
-            raise InputError(f"--robots holds {robot!r} but there are {', '.join(RECORDINGS)}")
+    refuse_unknown(config.robots, RECORDINGS, "robot")
     config.begin()
     shared, generator, metrics = shared_folder(config.shared), np.random.default_rng(0), {}
     contracts, rows = {}, []

@@ -48,17 +48,15 @@ def run(config: Config) -> None:
     import numpy as np
 
     from simforcing_env.evaluation.tables import write_csv
-    from world_model.errors import InputError
     from world_model.results import Metric
+    from world_model.rules import refuse_unknown
     from world_model.training.irasim_scaling import NANO_SIZES, scaling_points
     from world_model.training.irasim_study import STUDY
     from world_model.training.recipes import recipe
 
     at_least(1, clips=config.clips, steps=config.steps)
     some(sizes=config.sizes)
-    for size in config.sizes:
-        if size not in NANO_SIZES:
-            raise InputError(f"--sizes holds {size!r} but the sizes are {', '.join(NANO_SIZES)}")
+    refuse_unknown(config.sizes, NANO_SIZES, "size")
     config.begin()
     generator = np.random.default_rng(0)
     metrics: dict[str, Metric] = {}

@@ -28,10 +28,13 @@ def other_actions(clips: Clips, contract: Contract, generator: np.random.Generat
 def hold_actions(clips: Clips, contract: Contract) -> NDArray[np.float32]:
     """Actions ``(B, n, a, A)`` that ask for no motion: relative ones are zero, absolute ones the last known position.
 
-    Absolute action ``i`` is the target of proprio ``i``, as in Push-T.
+    Absolute action ``i`` is the target of proprio ``i``, as in Push-T; where there is no such proprio, it stays at the
+    first true one of the clip.
     """
-    relative = np.array([d.kind == "relative" for d in contract.actions])
-    held = np.where(relative, 0.0, clips.proprio[:, clips.history - 1, : contract.action_dim])
+    relative, known = np.array([d.kind == "relative" for d in contract.actions]), clips.future[:, 0, 0].copy()
+    told = min(contract.proprio_dim, contract.action_dim)
+    known[:, :told] = clips.proprio[:, clips.history - 1, :told]
+    held = np.where(relative, 0.0, known)
     low, high = contract.action_bounds()
     return np.broadcast_to(held.clip(low, high)[:, None, None], clips.future.shape).astype(np.float32)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from simforcing_env.evaluation.options import EvaluationOptions
 
@@ -13,5 +14,7 @@ class ProtocolOptions(EvaluationOptions):
 
     episodes: int = 50
     """Episodes to use, the first ones; 0 for all of a data set."""
+    also: tuple[Path, ...] = ()
+    """Further data sets whose episodes come after those of --dataset, such as val and test of few recordings."""
     download: bool = False
     """Ask the hub for networks of FID and FVD that are not on this machine; without it such a metric is missing."""

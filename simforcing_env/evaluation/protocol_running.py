@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simforcing_env.evaluation.episodes import true_episodes
 from simforcing_env.evaluation.protocol_options import ProtocolOptions
 from simforcing_env.evaluation.reporting import print_metrics, provenance
 from simforcing_env.evaluation.track_files import write_track_files
@@ -17,6 +18,7 @@ from simforcing_env.evaluation.tracks import Track, episodes_hash
 from world_model.checkpoint import sha256
 from world_model.contract import Contract
 from world_model.data.episode import Episode
+from world_model.errors import InputError
 from world_model.metrics.lpips import SMALLEST, Lpips, load_lpips
 from world_model.metrics.weights import NETWORKS, find
 from world_model.pretrained import LearnedSimulator
@@ -43,6 +45,22 @@ def find_tools(contract: Contract, download: bool) -> Tools:
         reason = f"LPIPS is left out: it takes pictures of {SMALLEST} px and more, these have {side}"
         return Tools(missing={"lpips": reason})
     return Tools(load_lpips(path), networks={"lpips": sha256(path)[:16]})
+
+
+def held_out_episodes(config: ProtocolOptions, contract: Contract) -> list[Episode]:
+    """The first ``config.episodes`` of all its data sets in turn, or as many that the teacher records.
+
+    Raises:
+        ContractError: a data set follows another contract.
+        InputError: further data sets without a first one, or what `true_episodes` refuses.
+    """
+    if config.also and config.dataset is None:
+        raise InputError(f"--also is {config.also[0]} but there is no --dataset that it could follow; give it as that")
+    found: list[Episode] = []
+    for place in (config.dataset, *config.also):
+        if not config.episodes or len(found) < config.episodes:
+            found += true_episodes(place, config.split, config.episodes, contract)
+    return found[: config.episodes or None]
 
 
 def finish(
@@ -73,7 +91,7 @@ def finish(
         "episodes": {
             "count": len(episodes),
             "hash": episodes_hash(episodes),
-            "from": f"recorded on the spot, {config.split} split" if config.dataset is None else config.dataset.name,
+            "from": _source(config),
         },
         "settings": dict(settings),
         "missing": tools.missing,
@@ -82,3 +100,9 @@ def finish(
     }
     write_results(path, metrics=metrics, notes=notes, **provenance(simulator, rollout, [config.seed]))
     print(f"written: {path}, tables beside it, pictures and films in {path.parent / 'media'}")  # noqa: T201
+
+
+def _source(config: ProtocolOptions) -> str:
+    if config.dataset is None:
+        return f"recorded on the spot, {config.split} split"
+    return ", ".join(place.resolve().name for place in (config.dataset, *config.also))

@@ -23,13 +23,18 @@ def generate(rollout: Rollout, clips: Clips, actions: NDArray[np.float32], seeds
 def shuffled_actions(clips: Clips, generator: np.random.Generator) -> NDArray[np.float32]:
     """Each clip's future actions replaced by those of a clip from another episode: ``(B, n, a, A)``.
 
+    Each clip's serve once, unless more than half of the clips are from one episode.
+
     Raises:
-        InputError: half of the clips or more are from one episode.
+        InputError: all clips are from one episode.
     """
     episodes, index, counts = np.unique(clips.group, return_inverse=True, return_counts=True)
     most = int(counts.max())
+    if len(episodes) < 2:
+        raise InputError(f"all {most} clips are from one episode, so actions cannot be swapped; give more episodes")
     if 2 * most > len(clips):
-        raise InputError(f"{most} of {len(clips)} clips are from one episode, so actions cannot be swapped; give more")
+        others = [np.flatnonzero(index != own) for own in range(len(episodes))]
+        return clips.future[np.array([generator.choice(others[own]) for own in index], np.intp)]
     place = generator.permutation(len(episodes))[index]
     grouped = np.argsort(
         place, kind="stable"

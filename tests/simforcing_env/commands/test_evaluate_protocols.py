@@ -87,6 +87,11 @@ def test_long(results: Path) -> None:
     assert float(rows[0]["psnr"]) == pytest.approx(metrics["psnr_h1"].value, rel=1e-3)
 
 
+def test_further_data_sets_follow_a_first_one(held_out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert simforcing("evaluate", "long", "--also", held_out) == 2
+    assert "there is no --dataset that it could follow" in capsys.readouterr().err
+
+
 class Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()

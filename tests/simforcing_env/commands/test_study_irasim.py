@@ -72,7 +72,7 @@ def test_two_models(
 
 def test_unknown_model(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words(data, tmp_path, "--models", "gan")) == 2
-    assert "--models holds 'gan' but the models are " + ", ".join(STUDY) in capsys.readouterr().err
+    assert "model 'gan' is unknown; the models are " + ", ".join(STUDY) in capsys.readouterr().err
 
 
 def test_scaling(
@@ -128,8 +128,18 @@ def test_real_robots(shared_data: Path, tmp_path: Path) -> None:
     assert main(line) == 0
     assert (tmp_path / "runs/bridge_rlds-seed-0/state.pt").stat().st_mtime_ns == before
     assert json.loads((tmp_path / "r.json").read_text())["metrics"] == metrics
+    held = tmp_path / "runs/data/bridge_rlds"
+    asked = ["--checkpoint", tmp_path / "runs/bridge_rlds-seed-0/checkpoint", "--dataset", held / "val", "--also"]
+    for protocol, more, count in (("long", [], "episodes"), ("short", ["--frames", 9, "--stride", 10], "windows")):
+        more += ["--no-distributions"] if protocol == "short" else []
+        words = ["evaluate", protocol, *asked, held / "test", *more, "--json", tmp_path / f"{protocol}.json"]
+        assert main([str(word) for word in words]) == 0
+        written = json.loads((tmp_path / f"{protocol}.json").read_text())
+        assert written["metrics"][count]["value"] == written["metrics"][count]["n"] == 4  # two episodes of each
+        assert written["notes"]["episodes"]["from"] == "val, test"
+        assert written["notes"]["settings"]["chunk" if protocol == "long" else "frames"] == 9
 
 
 def test_unknown_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "robots", "--robots", "hubo", "--out", str(tmp_path)]) == 2
-    assert "--robots holds 'hubo' but there are bridge_v2, bridge_rlds, " in capsys.readouterr().err
+    assert "robot 'hubo' is unknown; the robots are bridge_v2, bridge_rlds, " in capsys.readouterr().err

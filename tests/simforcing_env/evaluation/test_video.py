@@ -1,6 +1,7 @@
 """The video report on a model that is known to be perfect, and on one that is known to be a frame late."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,6 +110,17 @@ def test_hold_asks_for_no_motion(clips):
     held = hold_actions(clips, painted_rollout().contract)
     assert held.shape == clips.future.shape
     np.testing.assert_array_equal(held[:, 5, 0], clips.proprio[:, HISTORY - 1])
+
+
+def test_a_gripper_without_proprio_stays_as_it_was(clips):
+    contract = painted_rollout().contract
+    moves = replace(contract.actions[0], kind="relative")
+    bounds = contract.normalizer
+    bounds = replace(bounds, proprio_low=bounds.proprio_low[:1], proprio_high=bounds.proprio_high[:1])
+    actions = (moves, contract.actions[1])
+    held = hold_actions(clips, replace(contract, actions=actions, proprio=contract.proprio[:1], normalizer=bounds))
+    assert (held[:, :, 0, 0] == 0).all()
+    np.testing.assert_array_equal(held[:, 5, 0, 1], clips.future[:, 0, 0, 1])
 
 
 def test_the_results_file_keeps_the_headline(metrics):

@@ -80,6 +80,16 @@ def test_swapped_actions_come_whole_from_other_episodes():
         shuffled_actions(cut_clips(episodes[:1], 2, 10, 3, np.random.default_rng(0)), np.random.default_rng(0))
 
 
+def test_actions_of_few_episodes_serve_twice():
+    """Most windows are of one episode, as in held-out recordings of a real robot."""
+    clips = cut_windows([episode(0, 60), episode(1, 12), episode(2, 24)], 2, 10, 12)
+    assert clips.episode.tolist() == [0, 0, 0, 0, 0, 1, 2, 2]
+    swapped = shuffled_actions(clips, np.random.default_rng(0))
+    assert (swapped[:, 0, 0, 0] != clips.episode).all()
+    assert (np.diff(swapped[:, :, 0, 1], axis=1) == 1).all()
+    assert set(swapped[:5, 0, 0, 0]) == {1, 2}
+
+
 def test_shifted_actions():
     clips = cut_clips([episode(0, 11)], 3, 8, 1, np.random.default_rng(0))
     rows = {s: shifted_actions(clips, s)[0, :, 0, 1].tolist() for s in (-1, 0, 1)}
