@@ -19,6 +19,7 @@ from world_model.contract import Contract
 from world_model.errors import InputError
 from world_model.interface import History, _Rows
 from world_model.models.key_points import KeyPointNet
+from world_model.runtime import Runtime
 
 
 @dataclass(frozen=True)
@@ -48,16 +49,21 @@ class Foreseen(_Rows):
 class Foresight:
     """The reader and the foreseer of a model.
 
+    Args:
+        runtime: of the foreseer, which plans call most; frames are read in float32, for what a reading is off stays.
+
     Raises:
         InputError: a model of a form that foresees no state.
     """
 
-    def __init__(self, model: Any, codec: Any, contract: Contract) -> None:
+    def __init__(self, model: Any, codec: Any, contract: Contract, runtime: Runtime | None = None) -> None:
         if not isinstance(model, KeyPointNet):
             raise InputError(
                 f"a {type(model).__name__} foresees no state without drawing frames; use a model of kind key_points"
             )
         self.model, self.codec, self.contract = model, codec, contract
+        self.runtime = runtime or Runtime()
+        self._net = self.runtime.prepare(model)
         self.history = model.config.step.history
 
     @torch.inference_mode()
@@ -84,15 +90,17 @@ class Foresight:
     def advance(self, now: Foreseen, actions: Tensor) -> Foreseen:
         """One frame on by ``actions`` ``(B, a, A)`` in [-1, 1]; differentiable."""
         history = History(now.proprio[..., None, None], now.proprio, now.actions, now.valid)
-        condition = self.model.step(history, actions[:, None])
-        proprio, state, hidden = self.model.foreseer(condition, now.proprio[:, -1], now.state)
+        with self.runtime.autocast():
+            condition = self._net.step(history, actions[:, None])
+            proprio, state, hidden = self._net.foreseer(condition, now.proprio[:, -1], now.state)
+            doubt = self._net.doubt(hidden, now.doubt)
         return replace(
             now,
             proprio=torch.cat([now.proprio[:, 1:], proprio.clamp(-1, 1)[:, None]], 1),
             actions=torch.cat([now.actions[:, 1:], actions[:, None]], 1),
             valid=torch.cat([now.valid[:, 1:], torch.ones_like(now.valid[:, :1])], 1),
             state=state,
-            doubt=self.model.doubt(hidden, now.doubt),
+            doubt=doubt,
         )
 
     def run(self, now: Foreseen, actions: Tensor) -> tuple[Foreseen, Tensor, Tensor, Tensor]:

@@ -5,6 +5,7 @@ Beside a finished one may stand its packed form, ``<name>.gz``, which is read wh
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import zlib
@@ -38,13 +39,17 @@ def read_ledger(path: Path) -> list[dict[str, Any]]:
 
 
 def append_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Add records, each on a line of its own; half a line that a kill left is removed first."""
+    """Add records, each on a line of its own; half a line that a kill left is removed first.
+
+    Processes may add to one ledger side by side.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() and (known := _content(path)):
         with replacing_file(path) as temporary:
             temporary.write_bytes(known)
     text = "".join(json.dumps(dict(record)) + "\n" for record in records)
     with path.open("ab+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         end = file.seek(0, 2)
         if end:
             file.seek(end - 1)

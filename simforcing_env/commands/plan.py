@@ -1,9 +1,11 @@
-"""Plan with a learned simulator and carry the plans out in the true one: true coverage, IoU and both successes.
+"""Plan with a learned simulator and carry the plans out in the true one: true coverage, IoU and successes.
 
 Every pair of a world and a number of candidates is a cell of the table, and every episode a line of the ledger beside
-the results file. A killed run goes on with the same command; the report is made of the ledger alone.
+the results file. A killed run goes on with the same command, processes with a --shard each share the work, and the
+report is made of the ledger alone.
 
-An episode always lasts ``steps`` actions: success does not end it, and what counts is where the block lies at the end.
+An episode of Push-T always lasts ``steps`` actions: success does not end it, and what counts is where the block lies at
+the end. Success ends an episode of LIBERO.
 """
 
 from __future__ import annotations
@@ -15,13 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from simforcing_env.commands.checks import above, at_least, results_file, some
 
 if TYPE_CHECKING:
-    from simforcing_env.chunk_env import ChunkVectorEnv
+    from simforcing_env.planning.arena import Arena
+    from simforcing_env.planning.cells import Planners
     from simforcing_env.planning.trials import Trial
     from simforcing_env.policies.diffusion import DiffusionPolicy
-    from simforcing_env.policies.policy import Policy
     from world_model.results import Metric
-
-TRUE = "true"
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Look:
 
     length: int = 16
     """Actions of a candidate that are imagined."""
-    continuations: int = 1
-    """Chunks of the policy that follow in imagination."""
+    continuations: int | None = None
+    """Chunks of the policy that follow in imagination; by default 1 in Push-T, to an episode's end in LIBERO."""
     penalty: float = 0.5
     """How much of a future's doubt is taken off its value."""
     share_noise: bool = True
@@ -44,19 +44,22 @@ class Config:
 
     policy: Path
     """Folder of a diffusion policy, as ``simforcing policy train`` leaves it."""
-    env: Literal["SimForcing/PushT-v0"] = "SimForcing/PushT-v0"
+    env: Literal["SimForcing/PushT-v0", "SimForcing/LiberoGoal-v0", "SimForcing/LiberoObject-v0"] = (
+        "SimForcing/PushT-v0"
+    )
     """Learned environment; plans are carried out in its teacher."""
-    worlds: tuple[str, ...] = ("0=pusht-nano",)
+    worlds: tuple[str, ...] = ()
     """Where plans are made: P=CHECKPOINT with the number P of policy rollouts that it was trained on further
-    (``simforcing posttrain``), or ``true``, the true simulator, as the ceiling."""
+    (``simforcing posttrain``), or ``true``, the true simulator, as the ceiling. By default 0=the shipped one."""
     k: tuple[int, ...] = (1, 5, 10, 50)
     """Numbers of candidates; 1 is the policy without a plan."""
     budget_ms: tuple[float, ...] = ()
     """Cells with as many candidates as so many milliseconds allow, beside those of ``k``; use --together 1."""
     planner: Literal["rank", "cem", "icem", "mppi", "gradient"] = "rank"
     """How candidates are found."""
-    value: Literal["points", "coverage", "iou", "success", "goal_image"] = "points"
-    """What makes a future good: key points near the goal, what the heads say, or likeness to a picture of the goal."""
+    value: Literal["points", "coverage", "iou", "success", "goal_image"] | None = None
+    """What makes a future good: key points near the goal, what the heads say, or likeness to a picture of the goal; by
+    default points in Push-T, success in LIBERO."""
     pictures: bool = False
     """Draw all imagined frames, as heads of frames and pictures of a goal need it; otherwise the state is foreseen."""
     look: Look = field(default_factory=Look)
@@ -64,136 +67,112 @@ class Config:
     """Actions that are carried out before the next plan."""
     policy_steps: int | None = None
     """Steps of the policy's sampler; by default its own."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Of policy and imagination; auto is bfloat16 where the processor computes in it."""
     split: Literal["validation", "test"] = "validation"
     """Starts; tune on validation only."""
-    episodes: int = 100
-    """Starts of each cell, from the first of the split on."""
-    steps: int = 300
-    """Actions of an episode."""
+    episodes: int | None = None
+    """Starts of each cell, from the first of the split on; of LIBERO, of each task. By default 100 and 10."""
+    steps: int | None = None
+    """Actions of an episode, at most; by default 300 in Push-T, 176 in LIBERO."""
     together: int = 10
     """Episodes that are planned for side by side; it changes speed, not outcomes."""
     seed: int = 0
     """Of the policy's and the planner's noise."""
     json: Path | None = None
     """Results file; the ledger and a table as CSV go beside it."""
+    shard: tuple[int, int] = (0, 1)
+    """I N: run only every N-th batch of starts from the I-th on, so that N processes share the work."""
     report_only: bool = False
     """Run nothing: report what the ledger holds already."""
     time: int = 0
-    """Plans to time for each number of candidates, for one episode at a time; on an idle machine only."""
+    """Plans to time for each number of candidates and budget, for one episode at a time; on an idle machine only."""
     film: Path | None = None
-    """Film (mp4) of the first start: the futures of every plan fanned out, and the one that was chosen."""
+    """Film (mp4) of the first start: the futures of every plan fanned out, and the one that was chosen. Push-T only."""
     threads: int = 1
     """CPU threads."""
 
 
 def run(config: Config) -> None:
-    """Run what the ledger lacks, print a line per cell, write results, table and film."""
+    """Run what the ledger lacks, print a line per episode, write results, table and film."""
     import torch
 
-    from simforcing_env.planning.trials import known_trials, run_trials, table
+    from simforcing_env.planning.arena import Arena
+    from simforcing_env.planning.cells import cell_name
+    from simforcing_env.planning.trials import Trial, known_trials, paired, run_trials, table
     from simforcing_env.policies.diffusion import load_diffusion
+    from world_model.errors import InputError
     from world_model.ledger import append_records
+    from world_model.runtime import Runtime
 
     at_least(1, episodes=config.episodes, steps=config.steps, together=config.together, threads=config.threads)
     at_least(1, k=config.k, execute=config.execute, policy_steps=config.policy_steps)
-    at_least(0, seed=config.seed, time=config.time)
+    at_least(0, seed=config.seed, time=config.time, look__continuations=config.look.continuations)
     above(0, look__length=config.look.length, budget_ms=config.budget_ms)
-    some(k=config.k, worlds=config.worlds)
+    some(k=config.k)
     results_file(config.json)
     results_file(config.film, "--film")
+    part, parts = config.shard
+    if not 0 <= part < parts:
+        raise InputError(f"--shard is {part} {parts} but must name one of some parts, 0 to {parts - 1}; correct it")
     torch.set_num_threads(config.threads)
-    policy = load_diffusion(config.policy, steps=config.policy_steps)
+    arena, runtime = Arena.of(config.env), Runtime.choose("cpu", config.precision)
+    policy = load_diffusion(config.policy, steps=config.policy_steps, runtime=runtime)
+    if policy.contract.name != arena.world.name:
+        raise InputError(f"the policy is of {policy.contract.name!r} but --env is {config.env}; choose its own")
+    worlds = config.worlds or (f"0={arena.world.checkpoint}",)
+    some(worlds=worlds)
+    planners = _planners(config, arena, policy, runtime)
+    steps = config.steps or arena.habits.steps
+    count = config.episodes or (10 if arena.habits.ends else 100)
+    together = min(config.together, count)
+    names = arena.starts(config.split, count, together)
     ledger = None if config.json is None else config.json.with_suffix(".ledger.jsonl")
-    known = known_trials(ledger) if ledger else {}
-    names = _starts(config)
-    cells: dict[str, list[Trial]] = {}
-    for world in config.worlds:
-        for count in (*config.k, *config.budget_ms):
-            name = _cell(world, count)
-            env = _env(config, min(config.together, config.episodes), policy)
-            planning = _planning(config, policy, world, count, env)
-            keys = {start: _key(config, start, planning, policy) for start in names}
-            done = [known[key] for key in keys.values() if key in known]
+    found = known_trials(ledger) if ledger else {}
+    env = arena.env(policy.contract, together, config.execute)
+    keys: dict[str, list[str]] = {}
+    for world in worlds:
+        for much in (*config.k, *config.budget_ms):
+            name, planning = cell_name(world, much), planners.make(world, much, env)
 
-            def report(trial: Trial, done: list[Trial] = done, name: str = name) -> None:
-                done.append(trial)
+            def report(trial: Trial, name: str = name) -> None:
+                found[trial.key] = trial
                 if ledger is not None:
                     append_records(ledger, [asdict(trial)])
                 ends = ", ".join(f"{label} {of['final']:.3f}" for label, of in trial.labels.items())
                 print(f"{name} {trial.start}: {ends}", flush=True)
 
-            missing = [start for start, key in keys.items() if key not in known]
-            if missing and not config.report_only:
-                run_trials(env, planning, missing, config.seed, config.steps, report)
-            env.close()
-            if done:
-                cells[name] = done
-    metrics = table(cells, config.seed) | _times(config, policy)
+            def key(start: str, hash: str = planning.hash) -> str:
+                return Trial(start, config.seed, hash, policy.contract.hash, steps).key
+
+            keys[name] = [key(start) for start in names]
+            mine = [
+                start for at, start in enumerate(names) if at // together % parts == part and key(start) not in found
+            ]
+            if mine and not config.report_only:
+                run_trials(env, planning, mine, config.seed, steps, report, task=arena.task())
+    env.close()
+    found |= known_trials(ledger) if ledger else {}
+    cells = {name: done for name, own in keys.items() if (done := [found[key] for key in own if key in found])}
+    metrics = table(cells, config.seed) | _times(config, arena, planners, worlds[0], names[:1])
+    if arena.habits.ends:
+        metrics |= paired(cells)
     _write(config, cells, metrics, policy)
     if config.film is not None:
-        _film(config, policy)
+        _film(config, arena, planners, next((world for world in worlds if world != "true"), "true"), names[:1])
 
 
-def _starts(config: Config) -> list[str]:
-    first = {"validation": 800_000, "test": 900_000}[config.split]
-    return [f"seed-{first + number}" for number in range(config.episodes)]
-
-
-def _cell(world: str, count: int | float) -> str:
-    """Name of a cell: ``k50_p100``, ``oracle_k50``, or ``ms200_p100`` of a budget."""
-    from world_model.errors import InputError
-
-    much = f"k{count}" if isinstance(count, int) else f"ms{count:g}"
-    if world == TRUE:
-        return f"oracle_{much}"
-    rollouts, equals, checkpoint = world.partition("=")
-    if not equals or not rollouts.isdecimal() or not checkpoint:
-        raise InputError(f"world {world!r} is neither 'true' nor P=CHECKPOINT; write, for example, 0=pusht-nano")
-    return f"{much}_p{rollouts}"
-
-
-def _env(config: Config, count: int, policy: DiffusionPolicy, every_frame: bool = False) -> ChunkVectorEnv:
-    from simforcing_env.teacher_env import TeacherVectorEnv
-
-    return TeacherVectorEnv(
-        count, teacher="pusht", chunk=config.execute, frames_in_info=every_frame, success_threshold=1.0
-    )
-
-
-def _planning(
-    config: Config, policy: DiffusionPolicy, world: str, count: int | float, env: ChunkVectorEnv, watch: Any = None
-) -> Policy:
-    """The policy of a cell: with ``count`` candidates, or milliseconds where that is a float."""
-    from simforcing_env.evaluation.loading import open_simulator
-    from simforcing_env.planning.model_world import imagination
-    from simforcing_env.planning.planning_policy import PlanningConfig, PlanningPolicy
-    from simforcing_env.planning.proposals import Shortened
+def _planners(config: Config, arena: Arena, policy: DiffusionPolicy, runtime: Any) -> Planners:
+    from simforcing_env.planning.cells import Planners
+    from simforcing_env.planning.planning_policy import PlanningConfig
     from simforcing_env.planning.scoring import ScoreConfig
     from simforcing_env.planning.search import SearchConfig
-    from simforcing_env.planning.values import make_value
-    from simforcing_env.planning.world import EnvWorld, Imagination
 
-    if count == 1:
-        return Shortened(policy, config.execute)
-    look = config.look
-    score = ScoreConfig(look.length, look.continuations, look.penalty, share_noise=look.share_noise)
-    budget = count if isinstance(count, float) else None
-    search = SearchConfig() if budget is not None else SearchConfig(count=int(count))
-    plan = PlanningConfig(config.planner, config.execute, budget, score, search)
-    imagine: Imagination = lambda moment: EnvWorld(env)  # noqa: E731
-    source = TRUE
-    if world != TRUE:
-        simulator = open_simulator(world.partition("=")[2])
-        simulator.contract.require_same(policy.contract, "the checkpoint", "the policy")
-        imagine, source = imagination(simulator, config.pictures), f"{simulator.hash} {config.pictures}"
-    value = make_value(config.value)
-    return PlanningPolicy(policy, imagine, value, plan, source=f"{source} {config.value}", watch=watch)
-
-
-def _key(config: Config, start: str, planning: Policy, policy: DiffusionPolicy) -> str:
-    from simforcing_env.planning.trials import Trial
-
-    return Trial(start, config.seed, planning.hash, policy.contract.hash, config.steps).key
+    look, habits = config.look, arena.habits
+    far = habits.continuations if look.continuations is None else look.continuations
+    score = ScoreConfig(look.length, far, look.penalty, last=habits.last, share_noise=look.share_noise)
+    plan = PlanningConfig(config.planner, config.execute, None, score, SearchConfig(stay=not habits.ends))
+    return Planners(policy, plan, config.value or habits.value, config.pictures, runtime)
 
 
 def _write(config: Config, cells: dict[str, list[Trial]], metrics: dict[str, Metric], policy: DiffusionPolicy) -> None:
@@ -210,27 +189,38 @@ def _write(config: Config, cells: dict[str, list[Trial]], metrics: dict[str, Met
     told = plain_provenance(
         [config.seed, config.split],
         policy.contract.hash,
+        precision=policy.runtime.precision,
         checkpoint=policy.hash,
-        sampler_steps=policy.steps or policy.net.config.sample_steps,
+        sampler_steps=policy.sample_steps,
     )
     report(config.json, metrics, told, ["cell", "n", *labels], rows)
 
 
-def _times(config: Config, policy: DiffusionPolicy) -> dict[str, Metric]:
-    """Seconds of a plan for one episode, ``plan_s_k50`` and so on; the first one, which warms up, is left out."""
+def _times(config: Config, arena: Arena, planners: Planners, world: str, start: list[str]) -> dict[str, Metric]:
+    """Seconds of a plan for one episode, ``plan_s_k50`` and so on; the first one, which warms up, is left out.
+
+    Of budgets also how much longer than allowed the longest plan took, as a share: ``plan_over_ms200``.
+    """
     import numpy as np
 
+    from simforcing_env.planning.cells import cell_name
     from world_model.results import Metric
 
     metrics: dict[str, Metric] = {}
-    env = _env(config, 1, policy)
-    observation, _ = env.reset(seed=0, options={"start": _starts(config)[:1]})
-    for count in [k for k in config.k if k > 1] if config.time else []:
-        planning: Any = _planning(config, policy, config.worlds[0], count, env)
-        planning.reset([0])
+    if not config.time:
+        return metrics
+    env = arena.env(planners.policy.contract, 1, config.execute)
+    observation, _ = env.reset(seed=0, options={"start": start})
+    for much in (*(k for k in config.k if k > 1), *config.budget_ms):
+        planning: Any = planners.make(world, much, env)
+        planning.reset([0], [arena.task()(start[0])])
         for _ in range(config.time + 1):
             planning.act(observation)
-        metrics[f"plan_s_k{count}"] = Metric.mean(planning.seconds[1:], np.random.default_rng(0), "s")
+        name = cell_name("0=-", much).partition("_")[0]
+        metrics[f"plan_s_{name}"] = Metric.mean(planning.seconds[1:], np.random.default_rng(0), "s")
+        if isinstance(much, float):
+            over = max(0.0, max(planning.seconds[1:]) / (much / 1000) - 1)
+            metrics[f"plan_over_{name}"] = Metric(over, n=config.time, unit="share")
     env.close()
     return metrics
 
@@ -239,16 +229,20 @@ def _ends(trials: list[Trial], label: str) -> list[float]:
     return [trial.labels[label]["final"] for trial in trials]
 
 
-def _film(config: Config, policy: DiffusionPolicy) -> None:
+def _film(config: Config, arena: Arena, planners: Planners, world: str, start: list[str]) -> None:
     from simforcing_env.pictures import write_mp4
     from simforcing_env.planning.film import PlanFilm
     from simforcing_env.planning.trials import run_trials
+    from world_model.errors import InputError
 
     assert config.film is not None
-    film = PlanFilm(policy.contract)
-    env = _env(config, 1, policy, every_frame=True)
-    world = next((world for world in config.worlds if world != TRUE), TRUE)
-    planning = _planning(config, policy, world, max(config.k), env, film.watch)
-    run_trials(env, planning, _starts(config)[:1], config.seed, config.steps, lambda trial: None, film.see)
-    write_mp4(config.film, film.frames, policy.contract.frame_hz)
+    contract = planners.policy.contract
+    if arena.habits.ends:
+        raise InputError(f"--film shows key points of Push-T but --env is {config.env}; leave it out")
+    film = PlanFilm(contract)
+    env = arena.env(contract, 1, config.execute, every_frame=True)
+    planning = planners.make(world, max(config.k), env, film.watch)
+    steps = config.steps or arena.habits.steps
+    run_trials(env, planning, start, config.seed, steps, lambda trial: None, film.see)
+    write_mp4(config.film, film.frames, contract.frame_hz)
     print(f"film: {config.film}")

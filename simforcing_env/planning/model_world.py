@@ -23,17 +23,20 @@ from world_model.runtime import Runtime
 def imagination(simulator: LearnedSimulator, pictures: bool, runtime: Runtime | None = None) -> Imagination:
     """What makes worlds of a learned simulator: with all frames drawn, or foreseen without ``pictures``.
 
+    Args:
+        runtime: precision and device; by default the processor, in bfloat16 where it computes in that.
+
     Raises:
         InputError: no heads where frames are to be judged, or a model that foresees nothing without drawing.
     """
+    runtime = runtime or Runtime.choose("cpu")
     if not pictures:
-        foresight = Foresight(simulator.model, simulator.codec, simulator.contract)
+        foresight = Foresight(simulator.model, simulator.codec, simulator.contract, runtime)
         return lambda moment: ForeseenWorld(foresight, moment, simulator.heads)
     if simulator.heads is None:
         raise InputError(
             f"checkpoint {simulator.hash} has no heads to judge futures; train them by simforcing train heads"
         )
-    runtime = runtime or Runtime.choose("cpu")
     parts = simulator.codec, simulator.contract, simulator.sampler, simulator.history
     rollout = Rollout(runtime.prepare(simulator.model), *parts, runtime=runtime)
     return lambda moment: DrawnWorld(rollout, moment, simulator.heads)

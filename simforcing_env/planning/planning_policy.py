@@ -22,7 +22,7 @@ from world_model.errors import InputError
 from world_model.rules import Whole, follow
 
 _SALT = 66
-_KNOWN = 4  # actions before the present that a world is told
+_KNOWN = 4  # frames before the present that a world is told
 
 
 @dataclass(frozen=True)
@@ -119,15 +119,16 @@ class PlanningPolicy:
         if self._last is None:
             return first
         before, actions, imagined = self._last
-        now, most = first.proprio[:, -1], min(self.config.execute, imagined.shape[1])
+        per_frame = self.contract.actions_per_frame
+        now, most = first.proprio[:, -1], min(-(-self.config.execute // per_frame), imagined.shape[1])
         seen = np.concatenate([before[:, None], imagined[:, :most]], axis=1)
-        # As many actions were carried out as bring the imagined hand nearest to where it is; all of them in doubt.
+        # As many frames were carried out as bring the imagined hand nearest to where it is; all of them in doubt.
         away = np.abs(seen[:, 1:] - now[:, None]).sum(-1) - 1e-3 * np.arange(most)
         count = 1 + away.argmin(axis=1)[:, None]
         back = np.arange(-min(most, _KNOWN), 1)
         known = np.take_along_axis(seen, np.maximum(count + back, 0)[..., None], axis=1)
         known[:, -1] = now
-        chosen = actions.reshape(len(actions), -1, self.contract.actions_per_frame, actions.shape[-1])
+        chosen = actions.reshape(len(actions), -1, per_frame, actions.shape[-1])
         between = np.take_along_axis(chosen, np.maximum(count + back[:-1], 0)[..., None, None], axis=1)
         return Moment(observation, known.astype(np.float32), between.astype(np.float32), first.seeds, first.tasks)
 

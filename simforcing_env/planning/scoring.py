@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 import torch
@@ -45,11 +45,14 @@ class Continuer(Proposer, Protocol):
 
     sample_steps: int
     """Steps of its sampler."""
-    eyes: Any
-    """What looks, with ``reads_points`` and, where that is so, ``of_state``."""
+    reads_state: int
+    """Numbers of a world's state that it sees as well as it sees pictures; 0 where it looks at pictures alone."""
 
     def see(self, observation: Observation) -> Tensor:
         """What it sees, ``(N, F)``."""
+
+    def see_state(self, proprio: Array, state: Array) -> Tensor:
+        """The same of proprio ``(N, P)`` in units and of a world's state ``(N, S)``."""
 
     def chunks(self, sight: Tensor, noise: Tensor, steps: int | None = None) -> Tensor:
         """Normalised chunks ``(N, k, n, A)`` from noise of that shape, in so many steps of the sampler."""
@@ -66,7 +69,7 @@ class ScoreConfig:
     penalty: float = 0.5
     """How much of a future's doubt is taken off its value, both in the value's unit."""
     last: int = 4
-    """Frames at an end over which the value is averaged."""
+    """Frames at an end over which the value is averaged; 0 takes the best frame, for goals that end an episode."""
     stopping: bool = True
     """The best of the ends after each chunk counts, for it can be left there; otherwise the last one."""
     share_noise: bool = True
@@ -74,7 +77,7 @@ class ScoreConfig:
 
     def __post_init__(self) -> None:
         settle(self, {"length": Whole(1, 1024), "continuations": Whole(0, 64), "penalty": Number(0, 1e6)})
-        settle(self, {"last": Whole(1, 1024), "share_noise": FLAG, "stopping": FLAG})
+        settle(self, {"last": Whole(0, 1024), "share_noise": FLAG, "stopping": FLAG})
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,8 @@ class Scorer:
 
     def _judge(self, seen: Imagined) -> tuple[Array, Array, Array]:
         """Total, value and doubt ``(B, K)`` at the end of what was seen."""
-        value = self.value(seen)[:, :, -self.config.last :].mean(-1)
+        values, last = self.value(seen), self.config.last
+        value = values[:, :, -last:].mean(-1) if last else values.max(-1)
         doubt = np.sqrt(seen.uncertainty[:, :, -1])
         return value - self.config.penalty * self.value.doubt_unit * doubt, value, doubt
 
@@ -126,9 +130,8 @@ class Scorer:
         policy, rows = cast(Continuer, self.policy), noise.shape[0] * noise.shape[1]
         contract = policy.contract
         proprio = seen.proprio[:, :, -1].reshape(rows, -1)
-        if seen.state is not None and getattr(policy.eyes, "reads_points", False):
-            state = torch.from_numpy(seen.state[:, :, -1].reshape(rows, -1))
-            sight = policy.eyes.of_state(torch.from_numpy(contract.normalize_proprio(proprio)), state)
+        if seen.state is not None and policy.reads_state == seen.state.shape[-1]:
+            sight = policy.see_state(proprio, seen.state[:, :, -1].reshape(rows, -1))
         else:
             assert seen.frames is not None, "a policy that looks at frames needs a world that draws them"
             frames = seen.frames[:, :, -1].reshape(rows, *seen.frames.shape[3:])

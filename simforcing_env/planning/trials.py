@@ -14,10 +14,13 @@ from simforcing_env.chunk_env import ChunkVectorEnv
 from simforcing_env.policies.policy import Policy, Task
 from world_model.errors import DataError, InputError
 from world_model.ledger import read_ledger
+from world_model.metrics.decisions import mcnemar
 from world_model.results import Metric
 
 SHARES = ("coverage", "iou")
-EVENTS = ("success_coverage", "success_pose")
+EVENTS = ("success", "success_coverage", "success_pose")
+ENDS = "success"
+"""The label that ends an episode, where the environment's threshold lets it."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +50,22 @@ def run_trials(
     steps: int,
     report: Callable[[Trial], None],
     each: Callable[[dict[str, Any]], None] = lambda infos: None,
+    task: Callable[[str], Task] = lambda start: Task(),
 ) -> None:
-    """Run ``policy`` from ``starts`` in the slots of ``env``, batch by batch, always for ``steps`` actions.
+    """Run ``policy`` from ``starts`` in the slots of ``env``, batch by batch, for ``steps`` actions.
 
-    An episode goes on after a success (make the environment with ``success_threshold=1``): what counts at the end is
-    where the block lies then. Seeds follow from the start's number in the list of names, not from its batch.
+    In an environment with ``success_threshold=1`` episodes go on after a success, and what counts is where things lie
+    at the end. In others (make them with autoreset disabled) success ends an episode, and is all that is told of it.
+    Seeds follow from the start's name, not from its batch.
+
+    Args:
+        task: what the episode of a start is to do.
 
     Raises:
         InputError: the environment's chunk is not the policy's horizon.
     """
-    chunk, names = env.config.chunk, [n for n in (*SHARES, *EVENTS) if n in env.backend.label_names]
+    chunk, goes_on = env.config.chunk, env.config.success_threshold >= 1
+    names = [n for n in (*SHARES, *EVENTS) if n in env.backend.label_names] if goes_on else []
     if chunk != policy.horizon:
         raise InputError(f"policy {policy.name!r} plans {policy.horizon} actions but the environment takes {chunk}")
     for first in range(0, len(starts), env.num_envs):
@@ -64,19 +73,25 @@ def run_trials(
         padded = batch + [batch[-1]] * (env.num_envs - len(batch))  # the last batch is filled up; copies do not count
         seeds = [seed_of(seed, name) for name in padded]
         observation, infos = env.reset(seed=seeds, options={"start": padded})
-        policy.reset(seeds, [Task()] * len(seeds))
+        policy.reset(seeds, [task(name) for name in padded])
         values = {name: [np.asarray(infos[name])[:, None]] for name in names}
-        spent = 0.0
-        for _ in range(-(-steps // chunk)):
+        spent, reached = 0.0, np.zeros(len(padded), np.bool_)
+        for begun in range(0, steps, chunk):
             actions = policy.act(observation)
             spent += getattr(policy, "seconds", [0.0])[-1]
-            observation, *_, infos = env.step(actions.reshape(env.action_space.shape))
+            observation, _, terminated, _, infos = env.step(actions.reshape(env.action_space.shape))
+            taken = begun + infos["frames_valid"] * env.contract.actions_per_frame
+            reached |= terminated & (infos["frames_valid"] > 0) & (taken <= steps)
             for name in names:
                 values[name].append(infos["labels"][name])
             each(infos)
+            if terminated.all():
+                break
         curves = {name: np.concatenate(parts, axis=1)[:, : steps + 1] for name, parts in values.items()}
         for row, start in enumerate(batch):
             labels = {name: _summary(curve[row]) for name, curve in curves.items()}
+            if not goes_on:
+                labels[ENDS] = _summary(reached[row : row + 1].astype(np.float32))
             contract = env.contract.hash
             report(Trial(start, seed, policy.hash, contract, steps, labels, round(spent / len(padded), 4)))
 
@@ -85,6 +100,25 @@ def seed_of(seed: int, start: str) -> int:
     """Episode seed of a start, the same in whatever order and company it is run."""
     words = np.random.SeedSequence([seed, *start.encode()]).generate_state(1, np.uint32)
     return int(words[0])
+
+
+def paired(cells: Mapping[str, Sequence[Trial]]) -> dict[str, Metric]:
+    """Success without a plan, with the most candidates, and whether the same starts tell them apart.
+
+    ``mcnemar_p_k8`` and the like compare the other numbers of candidates with none.
+    """
+    found: dict[str, Metric] = {}
+    without = {t.start: t for name, trials in cells.items() if name.startswith("k1_") for t in trials}
+    planned = sorted((int(n[1 : n.index("_")]), n) for n in cells if n.startswith("k") and not n.startswith("k1_"))
+    for count, name in planned:
+        both = [t for t in cells[name] if t.start in without]
+        if not both:
+            continue
+        one, two = ([t.labels[ENDS]["final"] > 0.5 for t in side] for side in ([without[t.start] for t in both], both))
+        found[f"mcnemar_p_k{count}"] = found["mcnemar_p"] = Metric(mcnemar(one, two), n=len(both))
+        found["success_without"] = Metric.rate(sum(one), len(one), "share")
+        found["success_with"] = Metric.rate(sum(two), len(two), "share")
+    return found
 
 
 def _summary(curve: np.ndarray[Any, Any]) -> dict[str, float]:

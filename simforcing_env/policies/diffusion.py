@@ -13,15 +13,17 @@ from torch import Tensor
 
 from simforcing_env.policies.denoiser import ActionDenoiser, DenoiserConfig
 from simforcing_env.policies.eyes import EYES, PointConfig, PointEyes
-from simforcing_env.policies.policy import Observation, Task, batch_size, generators
+from simforcing_env.policies.policy import Observation, Task, batch_size, generators, policy_hash
 from simforcing_env.spaces import PROPRIO_KEYS, image_keys
 from world_model import checkpoint, registry
 from world_model.canvas import canvas_shape, join
 from world_model.contract import Contract
 from world_model.errors import ContractError, InputError
+from world_model.runtime import Runtime
 
 NETS: registry.Registry = {"diffusion": (DenoiserConfig, ActionDenoiser)}
 _SALT = 6
+_PLAIN = {"steps": None, "precision": "float32"}
 
 
 class DiffusionPolicy:
@@ -31,6 +33,7 @@ class DiffusionPolicy:
         name: for people.
         hash: of its folder; "unsaved" before it has one.
         steps: of the sampler; None keeps the network's own.
+        runtime: of the network, which the hash tells of where it is not float32.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class DiffusionPolicy:
         name: str = "diffusion",
         hash: str = "unsaved",
         steps: int | None = None,
+        runtime: Runtime | None = None,
     ) -> None:
         if contract.action_dim != net.config.action_dim or eyes.dim != net.config.sight:
             raise ContractError(
@@ -49,14 +53,23 @@ class DiffusionPolicy:
                 f"eyes give {eyes.dim} and contract {contract.name!r} takes {contract.action_dim}; build it anew"
             )
         self.net, self.eyes, self.contract = net.eval(), eyes.eval(), contract
-        self.name, self.hash, self.steps = name, hash, steps
+        self.runtime = runtime or Runtime()
+        self._net = net if runtime is None else runtime.prepare(net)
+        self.name, self.steps = name, steps
         self.sample_steps = steps or net.config.sample_steps
+        changed = {"steps": steps, "precision": self.runtime.precision}
+        self.hash = hash if changed == _PLAIN else policy_hash("diffusion", {"folder": hash, **changed})
         self._generators: list[np.random.Generator] = []
         self._tasks: Tensor | None = None
 
     @property
     def horizon(self) -> int:
         return self.net.config.horizon
+
+    @property
+    def reads_state(self) -> int:
+        """Numbers of a world model's state that its eyes make of pictures; 0 where they look at pixels."""
+        return self.eyes.state_dim if self.eyes.reads_points else 0
 
     def reset(self, seeds: Sequence[int], tasks: Sequence[Task] = ()) -> None:
         """Begin episodes; their noise follows from their seeds."""
@@ -83,14 +96,29 @@ class DiffusionPolicy:
         keys = image_keys(self.contract)
         frames = join(self.contract, {c.name: observation[k] for c, k in zip(self.contract.cameras, keys, strict=True)})
         proprio = self.contract.normalize_proprio(observation[PROPRIO_KEYS["plain"]])
-        tasks = None if self._tasks is None else self._tasks.repeat_interleave(len(frames) // len(self._tasks))
-        seen: Tensor = self.eyes(torch.from_numpy(np.ascontiguousarray(frames)), torch.from_numpy(proprio), tasks)
+        pictures = torch.from_numpy(np.ascontiguousarray(frames))
+        seen: Tensor = self.eyes(pictures, torch.from_numpy(proprio), self._tasks_of(len(frames)))
         return seen
+
+    @torch.inference_mode()
+    def see_state(self, proprio: NDArray[np.float32], state: NDArray[np.float32]) -> Tensor:
+        """The same of what a world model foresees: ``proprio`` ``(N, P)`` in units and ``state`` ``(N, S)``.
+
+        N is a multiple of the episodes, as many rows for each in turn.
+        """
+        numbers = torch.from_numpy(self.contract.normalize_proprio(proprio))
+        seen: Tensor = self.eyes.of_state(numbers, torch.from_numpy(state), self._tasks_of(len(state)))
+        return seen
+
+    def _tasks_of(self, rows: int) -> Tensor | None:
+        return None if self._tasks is None else self._tasks.repeat_interleave(rows // len(self._tasks))
 
     def chunks(self, sight: Tensor, noise: Tensor, steps: int | None = None) -> Tensor:
         """Normalised chunks ``(K, k, n, A)`` for ``sight`` ``(K, F)`` and noise of that shape, in so many steps."""
         rows = sight[:, None].expand(-1, noise.shape[1], -1).flatten(0, 1)
-        return self.net.sample(rows, noise.flatten(0, 1), steps or self.sample_steps).view_as(noise)
+        with self.runtime.autocast():
+            made: Tensor = self._net.sample(rows, noise.flatten(0, 1), steps or self.sample_steps)
+        return made.float().view_as(noise)
 
     def save(self, folder: Path, card: str = "") -> None:
         """Write a folder of config, contract and weights, whole or not at all."""
@@ -105,7 +133,11 @@ class DiffusionPolicy:
 
 
 def load_diffusion(
-    folder: Path, contract: Contract | None = None, steps: int | None = None, name: str | None = None
+    folder: Path,
+    contract: Contract | None = None,
+    steps: int | None = None,
+    name: str | None = None,
+    runtime: Runtime | None = None,
 ) -> DiffusionPolicy:
     """Open what `DiffusionPolicy.save` wrote; its name is the folder's if none is given.
 
@@ -127,7 +159,7 @@ def load_diffusion(
         own_weights = {k.removeprefix(f"{part}."): v for k, v in weights.items() if k.startswith(f"{part}.")}
         checkpoint.load_state(module, own_weights, opened.path / "model.safetensors")
         module.requires_grad_(False)
-    return DiffusionPolicy(net, eyes, own, name=name or folder.name, hash=opened.hash, steps=steps)
+    return DiffusionPolicy(net, eyes, own, name=name or folder.name, hash=opened.hash, steps=steps, runtime=runtime)
 
 
 def new_policy(contract: Contract, eyes: Any | None = None, **sizes: Any) -> DiffusionPolicy:

@@ -37,7 +37,8 @@ class PointEyes(nn.Module):
     def __init__(self, config: PointConfig) -> None:
         super().__init__()
         self.config = config
-        self.dim = config.proprio_dim + PUSHT_STATE.dim
+        self.state_dim = PUSHT_STATE.dim
+        self.dim = config.proprio_dim + self.state_dim
 
     @cached_property
     def _reader(self) -> list[PoseReader]:

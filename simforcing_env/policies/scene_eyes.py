@@ -55,13 +55,14 @@ class SceneEyes(nn.Module):
     The reader is a convolutional network that a world model was trained with (`scene_eyes`); it is not trained further.
     """
 
-    reads_points = False
+    reads_points = True
     frozen = True
 
     def __init__(self, config: SceneEyesConfig) -> None:
         super().__init__()
         self.config = config
-        self.dim = config.proprio_dim + config.encoding.dim + config.tasks
+        self.state_dim = config.encoding.dim
+        self.dim = config.proprio_dim + self.state_dim + config.tasks
         self.codec: Any = registry.build(CODECS, config.codec, "codec of the eyes")
         self.encode_condition = nn.Parameter(torch.zeros(config.condition_dim))
         self.encoder = Encoder(config.unet, config.channels, config.condition_dim)

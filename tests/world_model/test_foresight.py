@@ -9,6 +9,7 @@ from world_model.errors import InputError
 from world_model.foresight import Foresight
 from world_model.pretrained import LearnedSimulator
 from world_model.rollout import Rollout
+from world_model.runtime import Runtime
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,21 @@ def test_it_foresees_what_the_rollout_draws(simulator):
     assert made.state is not None
     torch.testing.assert_close(state, made.state, atol=1e-4, rtol=0)
     assert (doubt.diff(dim=1).mean() > 0).item()  # it knows less and less
+
+
+def test_it_foresees_in_bfloat16_too(simulator):
+    """Readings stay exact; the foreseer rounds by less than a px of 512, and a row does not depend on its batch."""
+    frames, proprio, actions = moving(simulator)
+    parts = simulator.model, simulator.codec, simulator.contract
+    exact, quick = Foresight(*parts), Foresight(*parts, Runtime("cpu", "bfloat16"))
+    normal = torch.from_numpy(simulator.contract.normalize_actions(actions))
+    begun = [each.start(frames, proprio[:, None], np.zeros((3, 0, 1, 2), np.float32)) for each in (exact, quick)]
+    torch.testing.assert_close(begun[0].state, begun[1].state, atol=1e-6, rtol=0)
+    one, two = (each.run(now, normal) for each, now in zip((exact, quick), begun, strict=True))
+    torch.testing.assert_close(one[2], two[2], atol=1 / 256, rtol=0)
+    assert not torch.equal(one[2], two[2])
+    alone = quick.start(frames[1:2], proprio[1:2, None], np.zeros((1, 0, 1, 2), np.float32))
+    torch.testing.assert_close(quick.run(alone, normal[1:2])[2], two[2][1:2], atol=1e-5, rtol=0)
 
 
 def test_known_frames_count(simulator):

@@ -39,7 +39,7 @@ class SlowWorld(LineWorld):
 class SlowPolicy:
     """Proposes anything, and takes a while for each step."""
 
-    contract, horizon, sample_steps, eyes = tiny_contract(), 4, 4, None
+    contract, horizon, sample_steps, reads_state = tiny_contract(), 4, 4, 0
     name = hash = "slow"
 
     def __init__(self, clock):
