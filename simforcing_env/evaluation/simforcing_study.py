@@ -30,6 +30,7 @@ from world_model.simforcing.study import ARMS
 
 WEIGHTS = (0.0, 0.3, 0.6, 1.0)
 MAIN = ("psnr", "ssim", "lpips", "latent_l2")
+ROWS = 32  # clips generated together, for memory's sake
 UNITS = {"psnr": "dB", "follow": "dB"}
 
 
@@ -44,7 +45,7 @@ def score_arm(arm: str, checkpoint: Path, clips: Mapping[str, PairClips], lpips:
     ``clips`` are of "validation", which chooses the guidance, and of "test". ``best`` repeats the chosen one.
     """
     simulator = open_simulator(str(checkpoint))
-    rollout = rollout_of(simulator, Runtime.choose("cpu"))
+    rollout = rollout_of(simulator, Runtime.choose("cpu", rows=ROWS))
     test = clips["test"]
     seeds = {name: _seeds(side, seed) for name, side in clips.items()}
     plain = score(rollout, test, seeds["test"], lpips=lpips)

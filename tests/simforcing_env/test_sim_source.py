@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ pytest.importorskip("mujoco")
 pytest.importorskip("gym_pusht")
 
 from simforcing_env.vector_env import WorldModelVectorEnv
+from tests.world_model.simforcing.test_key_student import VIDEO as KEY_VIDEO
+from tests.world_model.simforcing.test_key_student import key_student
 from tests.world_model.simforcing.test_student import VIDEO, student
 from tests.world_model.untrained import untrained_pusht
 from world_model.diffusion.samplers import EulerConfig, EulerSampler
@@ -20,12 +23,17 @@ from world_model.pretrained import LearnedSimulator
 SOURCES = ("student", "teacher")
 
 
-@pytest.fixture(scope="module")
-def two_looks() -> LearnedSimulator:
+SIZES: dict[str, Any] = {"latent_channels": 48, "grid": (16, 16)}
+
+
+@pytest.fixture(scope="module", params=["irasim", "key points"])
+def two_looks(request: pytest.FixtureRequest) -> LearnedSimulator:
     simulator = untrained_pusht()
-    channels, rows, columns = 48, 16, 16
-    simulator.model = student(video=dataclasses.replace(VIDEO, latent_channels=channels, grid=(rows, columns))).eval()
-    simulator.sampler, simulator.history = EulerSampler(EulerConfig(2, 5.0)), 1
+    if request.param == "irasim":
+        simulator.model = student(video=dataclasses.replace(VIDEO, **SIZES)).eval()
+        simulator.sampler, simulator.history = EulerSampler(EulerConfig(2, 5.0)), 1
+    else:
+        simulator.model = key_student(video=dataclasses.replace(KEY_VIDEO, **SIZES)).eval()
     return simulator
 
 

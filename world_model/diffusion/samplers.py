@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -39,9 +40,11 @@ class EulerSampler:
         return EulerSampler(replace(self.config, steps=steps))
 
     def sample(self, model: WorldModel, history: History, actions: Tensor, noise: Callable[[int], Tensor]) -> Denoised:
+        return self.integrate(model, model.condition(history, actions), noise(0))
+
+    def integrate(self, model: WorldModel, context: Any, z: Tensor) -> Denoised:
+        """From noise ``z`` ``(B, n, C, U, V)`` under what ``model.condition`` gave."""
         levels = level_grid(self.config.steps, self.config.shift).tolist()
-        context = model.condition(history, actions)
-        z = noise(0)
         for now, after in pairwise(levels):
             estimate = model.denoise(z, torch.full(z.shape[:2], now, device=z.device), context)
             z = estimate.latents + (after / now) * (z - estimate.latents)

@@ -126,12 +126,16 @@ class Foreseer(nn.Module):
         for layer in self.layers:
             x = x + F.glu(layer(F.rms_norm(x, x.shape[-1:])))
         change = STEP_SCALE * self.change(x).float()
-        following = now + change[:, self.proprio_dim :]
+        following = self.keep_rigid(now, now + change[:, self.proprio_dim :])
+        return proprio + change[:, : self.proprio_dim], following, x
+
+    def keep_rigid(self, now: Tensor, following: Tensor) -> Tensor:
+        """``following`` ``(B, S)`` with bodies as they are ``now``, turned and shifted only."""
         for first, last in self.config.rigid:
             body = slice(2 * first, 2 * last)
             moved = rigid_motion(now[:, body], following[:, body])
             following = torch.cat([following[:, : 2 * first], moved, following[:, 2 * last :]], dim=1)
-        return proprio + change[:, : self.proprio_dim], following, x
+        return following
 
     def _features(self, proprio: Tensor, now: Tensor) -> Tensor:
         """State, distances and their products: a turn of the frame of reference is a sum of such products."""

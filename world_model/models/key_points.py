@@ -26,8 +26,8 @@ from torch import Tensor, nn
 from world_model.diffusion.flow import NoiseConfig, add_noise, channel_error, draw_levels, draw_noise
 from world_model.errors import InputError
 from world_model.interface import Clip, Denoised, History
+from world_model.models.anchor import Anchor, Aside, Context, Step, forget, limit_gradient
 from world_model.models.forecast import (
-    STEP_SCALE,
     Doubt,
     ForecastConfig,
     Foreseer,
@@ -37,8 +37,9 @@ from world_model.models.forecast import (
     step_error,
 )
 from world_model.models.layers import TimestepEmbedding, fourier
+from world_model.models.lesson import Lesson, Places
 from world_model.models.step_condition import StepCondition, StepConditionConfig, check_pairs, last_frames
-from world_model.models.unet import DRAWING, Drawer, Encoder, UNetConfig
+from world_model.models.unet import DRAWING, Added, Drawer, Encoder, UNetConfig
 from world_model.models.views import PlanarMaps, SceneConfig, SceneMaps
 from world_model.rules import FLAG, Number, Whole, settle
 
@@ -83,28 +84,6 @@ class KeyPointConfig:
         if self.gated and self.prediction == "v":
             raise InputError("gated says how much of the anchor stays, but with prediction 'v' none does; use 'x0'")
         check_pairs("forecast.relative", self.forecast.relative, self.step.proprio_dim, self.forecast.state_dim)
-
-
-@dataclass(frozen=True)
-class Anchor:
-    """A true frame: its latents, its features at two scales, and the key points read from it."""
-
-    latents: Tensor  # (B, C, U, V)
-    features: Tensor  # (B, W, U, V)
-    deep: Tensor  # (B, W', U/2, V/2)
-    state: Tensor  # (B, S)
-    doubt: Tensor  # (B, 1) log of the state's expected mean squared error
-
-
-@dataclass(frozen=True)
-class Context:
-    """The anchor, the condition vector ``(B, D)`` and the forecast: proprio, state and doubt as in `Anchor`."""
-
-    anchor: Anchor
-    condition: Tensor
-    proprio: Tensor  # (B, P)
-    state: Tensor
-    doubt: Tensor
 
 
 class KeyPointNet(nn.Module):
@@ -190,7 +169,9 @@ class KeyPointNet(nn.Module):
         memory = self._remember(replace(context.anchor, state=context.state, doubt=context.doubt))
         return Denoised(made[:, None], context.proprio[:, None], log_error, memory[:, None])
 
-    def draw(self, z: Tensor, noise_level: Tensor, context: Context) -> tuple[Tensor, Tensor]:
+    def draw(
+        self, z: Tensor, noise_level: Tensor, context: Context, added: Added | None = None
+    ) -> tuple[Tensor, Tensor]:
         """``z`` ``(B, C, U, V)`` at ``noise_level`` ``(B,)`` to clean latents and log error ``(B, 1)``."""
         anchor, numbers = context.anchor, torch.cat([context.proprio, context.state], dim=-1)
         places = fourier(numbers, self.config.step.octaves)
@@ -198,7 +179,7 @@ class KeyPointNet(nn.Module):
         condition = self.draw_condition(torch.cat([places, level, context.condition], dim=-1))
         points = self.draw_points(context.proprio, context.state)
         pictures = torch.cat([z, anchor.latents, points], dim=1)
-        out, log_error = self.drawer(pictures, condition, anchor.features, anchor.deep)
+        out, log_error = self.drawer(pictures, condition, anchor.features, anchor.deep, added)
         if self.config.prediction == "v":
             return z - noise_level[:, None, None, None] * out, log_error
         if not self.gates:
@@ -209,50 +190,111 @@ class KeyPointNet(nn.Module):
 
     def loss(self, clip: Clip, generator: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
         """Reading the anchors and drawing the targets of random pairs of frames of each window."""
-        state = self._true_state(clip)
-        history, action, anchors, targets = self._pairs(clip, generator)
-        row = torch.arange(len(clip.latents), device=state.device).repeat_interleave(self.config.pairs)
-        shared = self.config.pairs // self._anchors
-        once, of_once = row[::shared], anchors[::shared]
-        anchor = self.look(clip.latents[once, of_once], clip.proprio[once, of_once])
-        read = step_error(anchor.state, state[once, of_once])
-        anchor = Anchor(*(getattr(anchor, f.name).repeat_interleave(shared, dim=0) for f in fields(Anchor)))
-        shown = state[row, targets]
-        shown = shown + self.config.state_noise * draw_noise(shown, generator)
-        seen = _forget(anchor, self.config.forget, generator)
-        context = Context(seen, self.step(history, action), clip.proprio[row, targets], shown, anchor.doubt)
-        target = clip.latents[row, targets]
+        lesson = self._lesson(clip, self.draw_places(clip, generator), generator)
+        target = lesson.target
         levels = draw_levels((len(target), 1), self.config.noise, generator, target.device)
-        noisy = add_noise(target[:, None], draw_noise(target[:, None], generator), levels)
-        made, log_error = self.draw(noisy[:, 0], levels[:, 0], context)
-        squared = channel_error(made, target, self.config.channel_weights)  # (B,)
-        error = (log_error[:, 0].float() - squared.detach().clamp_min(1e-8).log()).square().mean()
-        apart = channel_error(anchor.latents, target, self.config.channel_weights)
-        numbers = torch.cat([clip.proprio, state], dim=-1)
-        offset = self.doubt.latent_error((numbers[row, anchors] - numbers[row, targets]).square().mean(dim=-1))
+        noisy = add_noise(target, draw_noise(target, generator), levels)
+        made, log_error = self.draw(noisy[:, 0], levels[:, 0], lesson.context)
+        loss, logs = self.also(lesson, Denoised(made[:, None], lesson.proprio, log_error))
+        squared = channel_error(made, target[:, 0], self.config.channel_weights).mean()
+        return 10 * squared + loss, {"latent": squared.detach(), **logs}
+
+    def draw_places(self, clip: Clip, generator: torch.Generator) -> Places:
+        """``pairs`` of each window, whose anchors some of them share."""
+        batch, length = clip.proprio.shape[:2]
+        count, device = self.config.step.history, clip.proprio.device
+        few, shape = (batch * self._anchors,), (batch * self.config.pairs,)
+        anchors = torch.randint(count - 1, length, few, generator=generator, device=generator.device).to(device)
+        targets = torch.randint(count, length, shape, generator=generator, device=generator.device).to(device)
+        rows = torch.arange(batch, device=device).repeat_interleave(self.config.pairs)
+        return Places(rows, anchors.repeat_interleave(self.config.pairs // self._anchors), targets)
+
+    def _lesson(
+        self, side: Clip, places: Places, generator: torch.Generator | None = None, misread: Tensor | None = None
+    ) -> Lesson:
+        """See `Backbone.lesson`: to draw each target from its anchor, told the true state, or nearly."""
+        row, anchors, targets = places.rows, places.anchors, places.targets
+        assert anchors is not None and targets is not None  # noqa: PT018 (a pair)
+        state = self._true_state(side)
+        every = len(row) == len(state) * self.config.pairs  # or some of them, whose anchors may be of one each
+        shared = self.config.pairs // self._anchors if every else 1
+        once, of_once = row[::shared], anchors[::shared]
+        anchor = self.look(side.latents[once, of_once], side.proprio[once, of_once])
+        anchor = Anchor(*(getattr(anchor, f.name).repeat_interleave(shared, dim=0) for f in fields(Anchor)))
+        seen, shown = anchor, state[row, targets]
+        if generator is not None:
+            shown = shown + self.config.state_noise * draw_noise(shown, generator)
+            seen = forget(anchor, self.config.forget, generator)
+        if misread is not None and generator is not None:
+            shown = self.foreseer.keep_rigid(shown, shown + misread[:, None] * draw_noise(shown, generator))
+        history, action = self._before(side, row, targets)
+        context = Context(seen, self.step(history, action), side.proprio[row, targets], shown, anchor.doubt)
+        numbers = torch.cat([side.proprio, state], dim=-1)
+        apart = (numbers[row, anchors] - numbers[row, targets]).square().mean(dim=-1)
+        new = targets[:, None]
+        return Lesson(
+            context,
+            side.latents[row[:, None], new - 1],
+            side.latents[row[:, None], new],
+            side.proprio[row[:, None], new],
+            Aside(anchor, state[row, anchors], apart),
+        )
+
+    def also(self, lesson: Lesson, made: Denoised) -> tuple[Tensor, dict[str, Tensor]]:
+        """See `Backbone.also`: reading, and the expected errors of drawing and of the anchor itself."""
+        aside: Aside = lesson.aside
+        weights, target = self.config.channel_weights, lesson.target[:, 0]
+        read = step_error(aside.anchor.state, aside.state)
+        squared = channel_error(made.latents[:, 0], target, weights)  # (R,)
+        error = (made.log_error[:, 0].float() - squared.detach().clamp_min(1e-8).log()).square().mean()
+        apart = channel_error(aside.anchor.latents, target, weights)
+        offset = self.doubt.latent_error(aside.apart)
         error = error + (offset.clamp_min(1e-8).log() - apart.clamp_min(1e-8).log()).square().mean()
-        logs = {"latent": squared.mean().detach(), "log_error": error.detach(), "read": read.detach()}
-        return 10 * squared.mean() + self.config.read_weight * read + 0.01 * error, logs
+        logs = {"log_error": error.detach(), "read": read.detach()}
+        return self.config.read_weight * read + 0.01 * error, logs
+
+    def foresee(
+        self, history: History, actions: Tensor, state: Tensor, doubt: Tensor, limited: bool = False
+    ) -> list[Step]:
+        """What comes of ``actions`` ``(B, n, a, A)`` after ``history`` and ``state``, frame by frame.
+
+        ``limited`` keeps gradients from exploding, see `limit_gradient`.
+        """
+        steps: list[Step] = []
+        proprio, between, valid = history.proprio, history.actions, history.valid
+        for k in range(actions.shape[1]):
+            action = actions[:, k : k + 1]
+            condition = self.step(History(history.latents, proprio, between, valid), action)
+            following, state, hidden = self.foreseer(condition, proprio[:, -1], state)
+            following, state = following.clamp(-_FAR, _FAR), state.clamp(-_FAR, _FAR)
+            doubt = self.doubt(hidden, doubt)
+            if limited and state.requires_grad:
+                following, state = (limit_gradient(x, actions.shape[1]) for x in (following, state))
+            steps.append(Step(condition, following, state, doubt))
+            proprio = torch.cat([proprio[:, 1:], following[:, None]], dim=1)
+            between = torch.cat([between, action], dim=1)[:, 1:]
+            valid = torch.cat([valid, torch.ones_like(valid[:, :1])], dim=1)[:, 1:]
+        return steps
+
+    def foresee_clip(self, clip: Clip, now: Tensor, pushed: Tensor | float = 0.0) -> list[Step]:
+        """All frames after the first ones of each window, from the state ``now`` ``(B, S)`` of the last of these.
+
+        ``pushed`` is added to the actions.
+        """
+        count = self.config.step.history
+        doubt = now.new_full((len(now), 1), 2 * math.log(self.config.state_noise))
+        actions = (clip.actions[:, count - 1 :] + pushed).clamp(-1, 1)
+        return self.foresee(clip.history(0, count), actions, now, doubt, limited=True)
 
     def sequence_loss(self, clip: Clip, generator: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
         """Long unrolled forecasts from a true (slightly noised) state; ``clip.latents`` is not looked at."""
-        state, count = self._true_state(clip), self.config.step.history
+        state, count, errors, doubts = self._true_state(clip), self.config.step.history, [], []
         now = state[:, count - 1]
         now = now + self.config.state_noise * draw_noise(now, generator)
-        doubt = now.new_full((len(now), 1), 2 * math.log(self.config.state_noise))
-        proprio, steps, errors, doubts = clip.proprio[:, :count], clip.proprio.shape[1] - count, [], []
-        for k in range(count, count + steps):
-            history = History(clip.latents, proprio, clip.actions[:, k - count : k - 1], clip.valid[:, k - count : k])
-            condition = self.step(history, clip.actions[:, k - 1 : k])
-            following, now, hidden = self.foreseer(condition, proprio[:, -1], now)
-            following, now = following.clamp(-_FAR, _FAR), now.clamp(-_FAR, _FAR)
-            doubt = self.doubt(hidden, doubt)
-            off = torch.cat([following - clip.proprio[:, k], now - state[:, k]], dim=-1)
-            doubts.append(doubt_loss(doubt[:, 0], off.square().mean(dim=-1)))
-            if now.requires_grad:
-                following, now = limit_gradient(following, steps), limit_gradient(now, steps)
-            proprio = torch.cat([proprio[:, 1:], following[:, None]], dim=1)
-            errors.append(step_error(following, clip.proprio[:, k]) + step_error(now, state[:, k]))
+        for k, step in enumerate(self.foresee_clip(clip, now), start=count):
+            off = torch.cat([step.proprio - clip.proprio[:, k], step.state - state[:, k]], dim=-1)
+            doubts.append(doubt_loss(step.doubt[:, 0], off.square().mean(dim=-1)))
+            errors.append(step_error(step.proprio, clip.proprio[:, k]) + step_error(step.state, state[:, k]))
         first, last, unsure = errors[0].detach(), errors[-1].detach(), torch.stack(doubts).mean()
         logs = {"sequence_first": first, "sequence_last": last, "doubt": unsure.detach()}
         return torch.stack(errors).mean() + 0.05 * unsure, logs
@@ -262,19 +304,12 @@ class KeyPointNet(nn.Module):
             raise InputError("this form learns key points of the teacher's state; record it with the data set")
         return clip.state
 
-    def _pairs(self, clip: Clip, generator: torch.Generator) -> tuple[History, Tensor, Tensor, Tensor]:
-        """Anchor and target indices ``(B pairs,)``, and the proprio and actions before each target."""
-        batch, length = clip.latents.shape[:2]
-        count, device = self.config.step.history, clip.latents.device
-        shape, few = (batch * self.config.pairs,), (batch * self._anchors,)
-        anchors = torch.randint(count - 1, length, few, generator=generator, device=generator.device).to(device)
-        anchors = anchors.repeat_interleave(self.config.pairs // self._anchors)
-        targets = torch.randint(count, length, shape, generator=generator, device=generator.device).to(device)
-        row = torch.arange(batch, device=device).repeat_interleave(self.config.pairs)[:, None]
-        before = targets[:, None] + torch.arange(-count, 0, device=device)  # (B pairs, h)
+    def _before(self, clip: Clip, row: Tensor, targets: Tensor) -> tuple[History, Tensor]:
+        """Proprio and actions of the frames before each target, and the action that leads to it."""
+        before = targets[:, None] + torch.arange(-self.config.step.history, 0, device=targets.device)  # (R, h)
+        row = row[:, None]
         proprio, valid, actions = clip.proprio[row, before], clip.valid[row, before], clip.actions[row, before]
-        history = History(clip.latents[:, :0], proprio, actions[:, :-1], valid)
-        return history, actions[:, -1:], anchors, targets
+        return History(clip.latents[:, :0], proprio, actions[:, :-1], valid), actions[:, -1:]
 
     def _recall(self, history: History) -> Anchor:
         """The anchor that the memory holds; rows without one look at their last frame."""
@@ -298,21 +333,3 @@ class KeyPointNet(nn.Module):
 
 _OPEN = 4.0  # a gate's first value: nearly all of the anchor stays
 _FAR = 2.0  # twice the picture: an unrolled forecast is kept from running away
-
-
-def _forget(anchor: Anchor, share: float, generator: torch.Generator) -> Anchor:
-    """``anchor`` without its pictures in a random ``share`` of rows."""
-    shape = (len(anchor.latents), 1, 1, 1)
-    keep = (torch.rand(shape, generator=generator, device=generator.device) >= share).to(anchor.features)
-    return replace(anchor, latents=anchor.latents * keep, features=anchor.features * keep, deep=anchor.deep * keep)
-
-
-def limit_gradient(x: Tensor, steps: int) -> Tensor:
-    """Keep what flows back from later steps of an unrolled forecast within a few times the step's own share.
-
-    Contacts make the chain of Jacobians explode; one step's smooth L1 has gradients of at most ``own``.
-    """
-    own = 1 / (STEP_SCALE * x.numel() * steps)
-    x = x.clone()
-    x.register_hook(lambda g: g.clamp(-3 * own, 3 * own))  # type: ignore[no-untyped-call]
-    return x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +12,9 @@ from torch import Tensor, nn
 from world_model.errors import InputError
 from world_model.models.layers import FilmResBlock, SpatialAttention
 from world_model.rules import Choice, Rule, Several, Whole, settle
+
+Added = Callable[[int], Tensor | None]
+"""What joins the input of each numbered block, if anything."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,11 @@ class UNetConfig:
         settle(self, {"width": size, "deep_width": size, "deep_blocks": Whole(0, 256), "heads": size})
         if self.deep_width % self.heads:
             raise InputError(f"deep_width is {self.deep_width}, which {self.heads} heads cannot share; use a multiple")
+
+    @property
+    def injected(self) -> tuple[tuple[int, int], ...]:
+        """Channels of the drawer's blocks in their order, and the side of their cells in latent ones."""
+        return ((self.width, 1), *((self.deep_width, 2),) * self.deep_blocks, (self.width, 1))
 
 
 DRAWING: dict[str, Rule] = {
@@ -52,16 +61,21 @@ class Encoder(nn.Module):
         self.attention = SpatialAttention(deep, config.heads)
 
     def forward(
-        self, x: Tensor, condition: Tensor, fine: Tensor | float = 0.0, coarse: Tensor | float = 0.0
+        self,
+        x: Tensor,
+        condition: Tensor,
+        fine: Tensor | float = 0.0,
+        coarse: Tensor | float = 0.0,
+        added: Added | None = None,
     ) -> tuple[Tensor, Tensor]:
         """``x`` ``(B, C, U, V)``, ``condition`` ``(B, D)``; ``fine`` and ``coarse`` are added at their scales.
 
         Returns features ``(B, W, U, V)`` and ``(B, W', U/2, V/2)``.
         """
-        features = self.block(self.enter(x) + fine, condition)
+        features = self.block(_join(self.enter(x) + fine, added, 0), condition)
         deep = self.down(features) + coarse
-        for block in self.deep:
-            deep = block(deep, condition)
+        for number, block in enumerate(self.deep, start=1):
+            deep = block(_join(deep, added, number), condition)
         return features, self.attention(deep)
 
 
@@ -77,12 +91,19 @@ class Drawer(nn.Module):
         self.out = nn.Conv2d(width, out_channels, 3, padding=1)
         self.error = nn.Linear(deep + condition_dim, 1)
 
-    def forward(self, x: Tensor, condition: Tensor, features: Tensor, deep: Tensor) -> tuple[Tensor, Tensor]:
-        """``features`` and ``deep`` as `Encoder` returns them, added at their scales.
+    def forward(
+        self, x: Tensor, condition: Tensor, features: Tensor, deep: Tensor, added: Added | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """``features`` and ``deep`` as `Encoder` returns them, added at their scales; ``added`` joins its blocks.
 
         Returns ``(B, out, U, V)`` and log error ``(B, 1)``.
         """
-        skip, y = self.encoder(x, condition, features, deep)
+        skip, y = self.encoder(x, condition, features, deep, added)
         log_error = self.error(torch.cat([y.mean(dim=(2, 3)), condition], dim=-1).detach())
-        y = F.pixel_shuffle(self.up(y), 2) + skip
+        y = _join(F.pixel_shuffle(self.up(y), 2) + skip, added, len(self.encoder.deep) + 1)
         return self.out(F.silu(self.merge(y, condition))).float(), log_error
+
+
+def _join(x: Tensor, added: Added | None, number: int) -> Tensor:
+    more = None if added is None else added(number)
+    return x if more is None else x + more.type_as(x)

@@ -19,6 +19,7 @@ from world_model.errors import InputError
 from world_model.interface import Clip, Denoised, History
 from world_model.models.forecast import STEP_SCALE
 from world_model.models.layers import fourier, zero_linear
+from world_model.models.lesson import Lesson, Places
 from world_model.rules import FLAG, Choice, Number, Rule, Whole, settle
 
 _SIZE = Whole(1, 65_536)
@@ -99,6 +100,11 @@ class Context:
     history: History
     told: Any  # of `VideoDiffusion.embed`
 
+    @property
+    def known(self) -> int:
+        """Frames in front of the new ones."""
+        return self.history.latents.shape[1]
+
 
 class VideoDiffusion(nn.Module, ABC):
     """`WorldModel` over a network that answers for known and new frames together."""
@@ -157,14 +163,41 @@ class VideoDiffusion(nn.Module, ABC):
         wrong = wrong * self.objective.counts(levels)
         loss, logs = wrong.mean(), {"answer": wrong.mean().detach()}
         if self.proprio is not None:
-            proprio, log_error = self._read(answer.features, context.history)
-            clean = self._clean(answer, noisy, levels).detach()
-            squared = channel_error(clean, target, self.config.channel_weights)
-            moved = ((proprio - wanted) / STEP_SCALE).abs().clamp(max=25).mean()
-            error = (log_error - squared.clamp_min(1e-8).log()).square().mean()
-            loss = loss + 0.005 * moved + 0.001 * error
-            logs |= {"proprio": moved.detach(), "log_error": error.detach()}
+            made = Denoised(self._clean(answer, noisy, levels), *self._read(answer.features, context.history))
+            more, read = self.also(Lesson(context, context.history.latents, target, wanted), made)
+            loss, logs = loss + more, logs | read
         return loss, logs
+
+    @property
+    def injected(self) -> tuple[tuple[int, int], ...]:
+        """See `Backbone.injected`."""
+        return ((self.config.dim, self.config.patch),) * self.config.depth
+
+    def draw_places(self, clip: Clip, generator: torch.Generator) -> Places:
+        """See `Backbone.draw_places`: each window once, its first frames known and all others new."""
+        return Places(torch.arange(len(clip.latents), device=clip.latents.device))
+
+    def lesson(
+        self, side: Clip, places: Places, generator: torch.Generator | None = None, misread: Tensor | None = None
+    ) -> Lesson:
+        """See `Backbone.lesson`; this kind of model is not told where things stand."""
+        known, some = self.config.history, side.map(lambda t: t[places.rows])
+        context = self.condition(some.history(0, known), some.actions[:, known - 1 :])
+        return Lesson(context, some.latents[:, :known], some.latents[:, known:], some.proprio[:, known:])
+
+    def as_used(self, side: Clip, places: Places, lesson: Lesson) -> Context:
+        """See `Backbone.as_used`."""
+        context: Context = lesson.context
+        return context
+
+    def also(self, lesson: Lesson, made: Denoised) -> tuple[Tensor, dict[str, Tensor]]:
+        """See `Backbone.also`: proprio and the expected error, where they are foreseen."""
+        if self.proprio is None:
+            return lesson.target.new_zeros((), dtype=torch.float32), {}
+        squared = channel_error(made.latents.detach(), lesson.target, self.config.channel_weights)
+        moved = ((made.proprio - lesson.proprio) / STEP_SCALE).abs().clamp(max=25).mean()
+        error = (made.log_error - squared.clamp_min(1e-8).log()).square().mean()
+        return 0.005 * moved + 0.001 * error, {"proprio": moved.detach(), "log_error": error.detach()}
 
     def _context(self, history: History, actions: Tensor, withheld: Tensor) -> Context:
         keep = self.config.history

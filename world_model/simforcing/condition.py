@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -43,18 +44,22 @@ class SimCondition(nn.Module):
 
     A model that has never seen a simulator is left as it is until training opens the convolutions.
 
+    Args:
+        sizes: of every block of the model, its channels and the side of a patch.
+
     Raises:
         InputError: a block that the model has not.
     """
 
-    def __init__(self, config: ConditionConfig, depth: int, channels: int, patch: int, dim: int) -> None:
+    def __init__(self, config: ConditionConfig, channels: int, sizes: Sequence[tuple[int, int]]) -> None:
         super().__init__()
         self.config = config
+        depth = len(sizes)
         blocks = config.blocks or tuple(range(depth))
         missing = [block for block in blocks if block >= depth]
         if missing:
             raise InputError(f"blocks names {missing[0]} but the model has {depth}; name some of 0 to {depth - 1}")
-        self.into = nn.ModuleDict({str(block): _zero_convolution(channels, dim, patch) for block in blocks})
+        self.into = nn.ModuleDict({str(block): _zero_convolution(channels, *sizes[block]) for block in blocks})
 
     def forward(self, block: int, latents: Tensor, gate: Tensor) -> Tensor | None:
         """What to add to the tokens of ``block``: ``(B, T, P, D)``, or None where it is not conditioned.

@@ -70,6 +70,9 @@ def score(
     real = clips.real
     h = real.history
     state = rollout.start(real.frames[:, :h], real.proprio[:, :h], seeds, real.actions[:, : h - 1])
+    lacking = rollout.history - h
+    if sim is not None and lacking > 0:  # as the rollout pads its own history
+        sim = torch.cat([sim[:, :1].expand(-1, lacking, *sim.shape[2:]), sim], dim=1)
     made = rollout.advance(state, real.future if actions is None else actions, sim, guidance)[1]
     with torch.no_grad():
         wanted = torch.cat(

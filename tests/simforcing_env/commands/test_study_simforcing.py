@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simforcing_env.commands.main import main
-from tests.world_model.training.tiny_pairs import SMALL, record_pairs
+from tests.world_model.training.tiny_pairs import SMALL_KEYS, record_pairs
 from world_model.data.pairs import read_pairs
 from world_model.results import read_results
 from world_model.simforcing.scoring import cut_pairs
@@ -36,7 +36,7 @@ def test_arms_are_trained_and_scored(tmp_path: Path) -> None:
     ]
     line += ["--out", tmp_path / "runs", "--arms", "A", "B", "D", "--seeds", "0", "1", "--frames", "4"]
     line += ["--cpu-minutes", "0.004", "--stage1-minutes", "0.002", "--json", tmp_path / "s.json"]
-    for override in SMALL:
+    for override in SMALL_KEYS:
         line += ["--set", override]
     assert main([str(part) for part in line]) == 0
     metrics = read_results(tmp_path / "s.json")["metrics"]

@@ -183,8 +183,10 @@ def test_own_rollout_feeds_back_what_was_made() -> None:
 def test_pairs_align_actions_with_targets() -> None:
     """The last action given for a target is the one that led to it; the proprio is that of the frames before."""
     model, data = make("e"), clip(frames=9)
-    history, actions, anchors, targets = model._pairs(data, torch.Generator().manual_seed(0))
-    row = torch.arange(4).repeat_interleave(model.config.pairs)
+    places = model.draw_places(data, torch.Generator().manual_seed(0))
+    row, anchors, targets = places.rows, places.anchors, places.targets
+    assert torch.equal(row, torch.arange(4).repeat_interleave(model.config.pairs))
+    history, actions = model._before(data, row, targets)
     assert torch.equal(actions[:, 0], data.actions[row, targets - 1])
     assert torch.equal(history.proprio[:, -1], data.proprio[row, targets - 1])
     assert torch.equal(history.actions[:, -1], data.actions[row, targets - 2])
@@ -194,7 +196,7 @@ def test_pairs_align_actions_with_targets() -> None:
 
 def test_pairs_share_anchors_in_turn() -> None:
     model, data = make("e", pairs=6, anchors=2), clip(frames=9)
-    anchors = model._pairs(data, torch.Generator().manual_seed(0))[2].reshape(4, 2, 3)
+    anchors = model.draw_places(data, torch.Generator().manual_seed(0)).anchors.reshape(4, 2, 3)
     assert (anchors == anchors[..., :1]).all()
     assert len(anchors.unique()) > 2
     looked: list[int] = []

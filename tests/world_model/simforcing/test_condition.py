@@ -10,7 +10,7 @@ from world_model.simforcing import ConditionConfig, SimCondition, corrupt, draw_
 
 
 def test_it_adds_nothing_before_training_and_gradients_reach_every_block() -> None:
-    condition = SimCondition(ConditionConfig(), depth=3, channels=4, patch=2, dim=6)
+    condition = SimCondition(ConditionConfig(), 4, [(6, 2)] * 3)
     latents = torch.randn(2, 5, 4, 8, 6, generator=torch.Generator().manual_seed(0))
     added = [condition(block, latents, torch.ones(2)) for block in range(3)]
     for part in added:
@@ -24,15 +24,15 @@ def test_it_adds_nothing_before_training_and_gradients_reach_every_block() -> No
 
 
 def test_only_the_named_blocks_are_told() -> None:
-    condition = SimCondition(ConditionConfig(blocks=(1,)), depth=3, channels=4, patch=2, dim=6)
+    condition = SimCondition(ConditionConfig(blocks=(1,)), 4, [(6, 2)] * 3)
     assert condition(0, torch.zeros(1, 1, 4, 2, 2), torch.ones(1)) is None
     assert condition(1, torch.zeros(1, 1, 4, 2, 2), torch.ones(1)) is not None
     with pytest.raises(InputError, match="names 3 but the model has 3"):
-        SimCondition(ConditionConfig(blocks=(3,)), depth=3, channels=4, patch=2, dim=6)
+        SimCondition(ConditionConfig(blocks=(3,)), 4, [(6, 2)] * 3)
 
 
 def test_a_closed_gate_shuts_its_own_example_only() -> None:
-    condition = SimCondition(ConditionConfig(), depth=1, channels=4, patch=2, dim=6)
+    condition = SimCondition(ConditionConfig(), 4, [(6, 2)])
     torch.nn.init.ones_(condition.into["0"].weight)
     added = condition(0, torch.ones(2, 1, 4, 2, 2), torch.tensor([0.0, 1.0]))
     assert added is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -76,3 +77,19 @@ def test_no_gradient_reaches_the_teacher() -> None:
 
 def test_motion_is_the_change_along_time() -> None:
     assert latent_motion(_clip(1, 4, 2)).flatten().tolist() == [3, -2]
+
+
+def test_clean_weighting_counts_errors_alike_at_all_levels() -> None:
+    student = Estimates(_clip(0, 2), _clip(0, 1), _clip(0, 0), _clip(0, 0))
+    config = PairLossConfig(weighting="clean", video=10.0, motion=0.5, pictures=0.5)
+    for level in (0.2, 1.0):
+        total, parts = pair_loss(student, _clip(0, 1.5), torch.tensor([level]), config)
+        assert {name: value.item() for name, value in parts.items()} == pytest.approx(
+            {"flow_real": 4.0, "flow_sim": 1.0, "motion_real": 0.25, "motion_sim": 0.25}
+        )
+        assert total.item() == pytest.approx(10 / 2 * (4 + 0.1) + 0.25 / 2 * (0.25 + 0.025))
+    two = Estimates(*(torch.tensor(values).reshape(1, 2, 2, 1, 1) for values in ([0.0, 0, 1, 2], [0.0] * 4) * 2))
+    _, parts = pair_loss(
+        replace(two, real_truth=two.sim), None, torch.tensor([1.0]), config, channel_weights=(3.0, 1.0)
+    )
+    assert parts["flow_real"].item() == pytest.approx((1.5 * 1 + 0.5 * 4) / 2)

@@ -14,6 +14,8 @@ from world_model.diffusion.samplers import EulerConfig, EulerSampler
 from world_model.errors import InputError
 from world_model.interface import Clip
 from world_model.models.irasim import IrasimConfig
+from world_model.models.joint_student import JointStudent
+from world_model.models.lesson import Places
 from world_model.models.sim_student import SimForcing, SimForcingConfig
 from world_model.simforcing import ConditionConfig, PairClip, PairLossConfig, Steered
 
@@ -67,15 +69,33 @@ def generate(model: object, of: Clip, steps: int = 3) -> Tensor:
     return sampler.sample(model, of.history(0, 1), of.actions, lambda step: z).latents  # type: ignore[arg-type]
 
 
-def test_a_closed_gate_is_the_unconditioned_model_bit_for_bit() -> None:
-    model, side = student(), clip()
-    noisy, levels = side.latents[:, 1:], torch.full((3, 4), 0.7)
-    plain = model.condition(side.history(0, 1), side.actions)
-    told = model.condition_on(side.history(0, 1), side.actions, clip(5).latents)
-    shut = replace(told, gate=torch.zeros(3))
+def closed_gate(model: JointStudent, side: Clip, sim: Tensor, known: int) -> None:
+    """Check that a gate of 0 is the model that is not told, and that one of 1 is not."""
+    noisy = side.latents[:, known:]
+    levels = torch.full(noisy.shape[:2], 0.7)
+    given = side.history(0, known), side.actions[:, known - 1 :]
+    plain, told = model.condition(*given), model.condition_on(*given, sim)
+    shut = replace(told, gate=torch.zeros(len(noisy)))
     made = [model.denoise(noisy, levels, context).latents for context in (plain, shut, told)]
     assert torch.equal(made[0], made[1])
     assert (made[2] - made[0]).abs().max() > 1e-3
+
+
+def counted_passes(model: JointStudent, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """A list that grows with each pass: whether it was told of the simulator."""
+    calls: list[bool] = []
+    plain = model.denoise
+
+    def counted(noisy, level, context):  # type: ignore[no-untyped-def]
+        calls.append(context.sim is not None)
+        return plain(noisy, level, context)
+
+    monkeypatch.setattr(model, "denoise", counted)
+    return calls
+
+
+def test_a_closed_gate_is_the_unconditioned_model_bit_for_bit() -> None:
+    closed_gate(student(), clip(), clip(5).latents, known=1)
 
 
 def test_an_untrained_condition_changes_nothing() -> None:
@@ -86,14 +106,7 @@ def test_an_untrained_condition_changes_nothing() -> None:
 @pytest.mark.parametrize(("guidance", "passes"), [(1.0, 3), (0.0, 3), (0.6, 6)])
 def test_guidance_and_its_passes(guidance: float, passes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     model, side, sim = student(), clip(), clip(5).latents
-    calls: list[bool] = []
-    plain = model.denoise
-
-    def counted(noisy, level, context):  # type: ignore[no-untyped-def]
-        calls.append(context.sim is not None)
-        return plain(noisy, level, context)
-
-    monkeypatch.setattr(model, "denoise", counted)
+    calls = counted_passes(model, monkeypatch)
     made = generate(Steered(model, sim, guidance), side)
     assert len(calls) == passes
     assert calls.count(True) == (0 if guidance == 0 else 3)
@@ -146,7 +159,7 @@ def test_gradients_reach_every_injection_and_the_teacher_never_moves() -> None:
             assert layer.weight.grad is not None
             assert layer.weight.grad.abs().max() > 0
         optimizer.step()
-    assert {"flow_real", "flow_sim", "motion_real", "motion_sim"} == set(logs)
+    assert {"flow_real", "flow_sim", "motion_real", "motion_sim", "proprio_real"} <= set(logs)
     assert all(torch.equal(value, before[name]) for name, value in model._teacher[0].state_dict().items())
     assert (
         not torch.equal(model.video.head.out.weight, before["head.out.weight"])
@@ -176,8 +189,10 @@ def test_single_clips_train_the_video_model_alone() -> None:
 
 def test_the_students_own_simulation_takes_the_true_ones_place() -> None:
     true, own = (student(condition=ConditionConfig((), 1.0, 0.0), own=share) for share in (0.0, 1.0))
-    assert torch.equal(true._simulated(pair(), generator()), pair().sim.latents)
-    made = own._simulated(pair(), generator())
+    places = Places(torch.arange(3))
+    given = [(pair().sim, places, model.video.lesson(pair().sim, places), generator()) for model in (true, own)]
+    assert torch.equal(true._simulated(*given[0]), pair().sim.latents)
+    made = own._simulated(*given[1])
     assert torch.equal(made[:, 0], pair().sim.latents[:, 0])
     assert (made[:, 1:] - pair().sim.latents[:, 1:]).abs().max() > 0.1
     assert not torch.equal(true.loss(pair(), generator())[0], own.loss(pair(), generator())[0])

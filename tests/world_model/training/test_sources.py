@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from tests.world_model.training.moving_square import STATE, episodes
-from tests.world_model.training.tiny_pairs import SMALL, SPEC, record, record_pairs
+from tests.world_model.training.tiny_pairs import SMALL, SMALL_KEYS, SPEC, record, record_pairs
 from world_model.errors import DataError, InputError
-from world_model.models.sim_student import SimForcing
+from world_model.models.sim_student import KeyForcing, SimForcing
 from world_model.pretrained import LearnedSimulator
 from world_model.simforcing import PairClip, PairWindows
 from world_model.training.run import start_run
@@ -67,18 +67,23 @@ def test_several_data_sets_make_one_set_of_windows(pairs: Path, tmp_path: Path) 
         open_source([one, other], "")
 
 
-def test_two_stages(pairs: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("recipe", "small", "kind"),
+    [("pusht-simforcing-irasim", SMALL, SimForcing), ("pusht-simforcing", SMALL_KEYS, KeyForcing)],
+)
+def test_two_stages(pairs: Path, tmp_path: Path, recipe: str, small: tuple[str, ...], kind: type) -> None:
     """Stage 2 begins with stage 1's weights, keeps them as its teacher, and opens the condition."""
     places = {"dataset": pairs, "held_out": pairs}
-    first = start_run("pusht-simforcing-stage1", SMALL, out=tmp_path / "one", **places)
+    first = start_run(f"{recipe}-stage1", small, out=tmp_path / "one", **places)
     assert len(first.windows.lengths) == 2
     first.run(stop_at=2)
     first.close()
     stage1 = LearnedSimulator.from_pretrained(tmp_path / "one/checkpoint")
 
-    second = start_run("pusht-simforcing", SMALL, out=tmp_path / "two", initial=tmp_path / "one/checkpoint", **places)
+    initial = tmp_path / "one/checkpoint"
+    second = start_run(recipe, small, out=tmp_path / "two", initial=initial, **places)
     student = second.plain
-    assert isinstance(student, SimForcing)
+    assert isinstance(student, kind)
     before = stage1.model.video.state_dict()
     second.run(stop_at=2)
     second.close()
@@ -88,4 +93,4 @@ def test_two_stages(pairs: Path, tmp_path: Path) -> None:
     logged = [json.loads(line) for line in (tmp_path / "two/log.jsonl").read_text().splitlines()]
     assert any(record["kind"] == "validation" and np.isfinite(record["psnr_1"]) for record in logged)
     reopened = LearnedSimulator.from_pretrained(tmp_path / "two/checkpoint")
-    assert isinstance(reopened.model, SimForcing)
+    assert isinstance(reopened.model, kind)

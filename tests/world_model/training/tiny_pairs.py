@@ -14,17 +14,31 @@ from world_model.data.lerobot.writer import DatasetWriter
 from world_model.data.pairs import Seeded, write_pairs
 
 SPEC = DatasetSpec(tiny_contract(), state_names=("x", "y", "angle"))
-SMALL = (
+_COMMON = (
     "train.batch=2",
     "train.precision=no",  # accelerate keeps one precision for a whole process, and the other tests have this one
-    "train.windows.length=4",
     "train.validation_frames=3",
     "train.validation_clips=2",
-    'train.model.video={"action_dim": 2, "proprio_dim": 2, "latent_channels": 8, "grid": [4, 4], "depth": 2, "dim": 16,'
-    ' "heads": 2, "frames": 4, "objective": "flow", "known_clean": true}',
     'codec={"kind": "pca", "patch": 4, "channels": 8}',
     "episodes=2",
 )
+SMALL = (
+    *_COMMON,
+    "train.windows.length=4",
+    'train.model.video={"action_dim": 2, "proprio_dim": 2, "latent_channels": 8, "grid": [4, 4], "depth": 2, "dim": 16,'
+    ' "heads": 2, "frames": 4, "objective": "flow", "known_clean": true}',
+)
+"""Overrides of ``pusht-simforcing-irasim``."""
+SMALL_KEYS = (
+    *_COMMON,
+    "train.windows.length=5",
+    "train.sequences=2",
+    "train.sequence_length=5",
+    'train.model.video={"step": {"action_dim": 2, "proprio_dim": 2}, "forecast": {"state_dim": 6, "hidden": 16}, '
+    '"latent_channels": 8, "grid": [4, 4], "unet": {"width": 16, "deep_width": 16, "heads": 2}, "condition_dim": 16, '
+    '"pairs": 2}',
+)
+"""Overrides of ``pusht-simforcing``."""
 
 
 def record(folder: Path, shade: int, some: list[Episode], spec: DatasetSpec = SPEC) -> Path:
