@@ -73,6 +73,12 @@ class Config:
     """Starts; tune on validation only."""
     episodes: int | None = None
     """Starts of each cell, from the first of the split on; of LIBERO, of each task. By default 100 and 10."""
+    oracle_k: tuple[int, ...] | None = None
+    """Numbers of candidates for plans in the true simulator; by default those of ``k``."""
+    oracle_episodes: int | None = None
+    """The first so many of these starts for plans in the true simulator, which take long; by default all."""
+    tasks: tuple[int, ...] = ()
+    """Tasks of LIBERO to plan for; by default all."""
     steps: int | None = None
     """Actions of an episode, at most; by default 300 in Push-T, 176 in LIBERO."""
     together: int = 10
@@ -98,7 +104,7 @@ def run(config: Config) -> None:
     import torch
 
     from simforcing_env.planning.arena import Arena
-    from simforcing_env.planning.cells import cell_name
+    from simforcing_env.planning.cells import TRUE, cell_name
     from simforcing_env.planning.trials import Trial, known_trials, paired, run_trials, table
     from simforcing_env.policies.diffusion import load_diffusion
     from world_model.errors import InputError
@@ -106,6 +112,7 @@ def run(config: Config) -> None:
     from world_model.runtime import Runtime
 
     at_least(1, episodes=config.episodes, steps=config.steps, together=config.together, threads=config.threads)
+    at_least(1, oracle_k=config.oracle_k, oracle_episodes=config.oracle_episodes)
     at_least(1, k=config.k, execute=config.execute, policy_steps=config.policy_steps)
     at_least(0, seed=config.seed, time=config.time, look__continuations=config.look.continuations)
     above(0, look__length=config.look.length, budget_ms=config.budget_ms)
@@ -126,13 +133,14 @@ def run(config: Config) -> None:
     steps = config.steps or arena.habits.steps
     count = config.episodes or (10 if arena.habits.ends else 100)
     together = min(config.together, count)
-    names = arena.starts(config.split, count, together)
+    names = arena.starts(config.split, count, together, config.tasks)
     ledger = None if config.json is None else config.json.with_suffix(".ledger.jsonl")
     found = known_trials(ledger) if ledger else {}
     env = arena.env(policy.contract, together, config.execute)
     keys: dict[str, list[str]] = {}
     for world in worlds:
-        for much in (*config.k, *config.budget_ms):
+        counts = config.k if world != TRUE or config.oracle_k is None else config.oracle_k
+        for much in (*counts, *config.budget_ms):
             name, planning = cell_name(world, much), planners.make(world, much, env)
 
             def report(trial: Trial, name: str = name) -> None:
@@ -145,10 +153,10 @@ def run(config: Config) -> None:
             def key(start: str, hash: str = planning.hash) -> str:
                 return Trial(start, config.seed, hash, policy.contract.hash, steps).key
 
-            keys[name] = [key(start) for start in names]
-            mine = [
-                start for at, start in enumerate(names) if at // together % parts == part and key(start) not in found
-            ]
+            some_names = names[: config.oracle_episodes] if world == TRUE else names
+            keys[name] = [key(start) for start in some_names]
+            own = [start for at, start in enumerate(some_names) if at // together % parts == part]
+            mine = [start for start in own if key(start) not in found]
             if mine and not config.report_only:
                 run_trials(env, planning, mine, config.seed, steps, report, task=arena.task())
     env.close()
@@ -159,7 +167,7 @@ def run(config: Config) -> None:
         metrics |= paired(cells)
     _write(config, cells, metrics, policy)
     if config.film is not None:
-        _film(config, arena, planners, next((world for world in worlds if world != "true"), "true"), names[:1])
+        _film(config, arena, planners, next((world for world in worlds if world != TRUE), TRUE), names[:1])
 
 
 def _planners(config: Config, arena: Arena, policy: DiffusionPolicy, runtime: Any) -> Planners:
@@ -172,7 +180,7 @@ def _planners(config: Config, arena: Arena, policy: DiffusionPolicy, runtime: An
     far = habits.continuations if look.continuations is None else look.continuations
     score = ScoreConfig(look.length, far, look.penalty, last=habits.last, share_noise=look.share_noise)
     plan = PlanningConfig(config.planner, config.execute, None, score, SearchConfig(stay=not habits.ends))
-    return Planners(policy, plan, config.value or habits.value, config.pictures, runtime)
+    return Planners(policy, plan, config.value or habits.value, config.pictures, runtime, habits.state)
 
 
 def _write(config: Config, cells: dict[str, list[Trial]], metrics: dict[str, Metric], policy: DiffusionPolicy) -> None:

@@ -1,7 +1,8 @@
 """Post-train a world model on what a policy does: record P of its rollouts in the true simulator, train on from there.
 
 Rollouts, training and the checkpoint stand in one folder; a killed run goes on with the same command. Heads and starts
-are taken along.
+are taken along. ``--set train.batch=0 --set train.sequences=96`` trains the foreseer alone, which is all that plans
+without pictures use, in a fraction of the time.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ class Config:
     """Folder, packaged name or hub id to begin with."""
     rollouts: int = 100
     """P, rollouts from training starts."""
+    recorded: Path | None = None
+    """Folder in which the data sets ``rollouts`` and ``held-out`` were recorded already; the first P are used."""
+    dataset: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction] = ()
+    """Further data set, repeatable, of which the first P episodes are trained on too, so that less is forgotten."""
     transitions: int = 200
     """Actions of each rollout."""
     execute: int = 8
@@ -74,15 +79,17 @@ def run(config: Config) -> None:
         "execute": config.execute,
         "noise": config.noise,
     }
-    record(options, "train", config.out / "rollouts", config.rollouts, config.seed, config.workers)
-    held_out = max(4, config.rollouts // 50)
-    record(options, "validation", config.out / "held-out", held_out, config.seed, config.workers)
+    data = config.recorded or config.out
+    if config.recorded is None:
+        record(options, "train", data / "rollouts", config.rollouts, config.seed, config.workers)
+        held_out = max(4, config.rollouts // 50)
+        record(options, "validation", data / "held-out", held_out, config.seed, config.workers)
     own = (f"train.optim.learning_rate={config.learning_rate}", "train.overfit_steps=0", "train.validation_clips=16")
     trainer = start_run(
         recipe,
-        (*own, *config.set),
-        dataset=config.out / "rollouts",
-        held_out=config.out / "held-out",
+        (*own, f"episodes={config.rollouts}", *config.set),
+        dataset=(data / "rollouts", *config.dataset),
+        held_out=data / "held-out",
         out=config.out / "run",
         initial=Path(config.checkpoint),
     )

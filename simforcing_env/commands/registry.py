@@ -52,6 +52,9 @@ COMMANDS = MappingProxyType(
         "study simforcing": Command(
             "simforcing_env.commands.study_simforcing", "SimForcing's arms on pairs at equal training time"
         ),
+        "study planning": Command(
+            "simforcing_env.commands.study_planning", "planning by K futures and P rollouts, from policies to the table"
+        ),
         "evaluate video": Command(
             "simforcing_env.commands.evaluate_video", "hold generated frames against held-out true episodes"
         ),

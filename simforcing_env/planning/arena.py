@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import cast
+
+import numpy as np
 
 from simforcing_env.chunk_env import ChunkVectorEnv
 from simforcing_env.evaluation.comparison.starts import Split, first_starts, task_words
+from simforcing_env.planning.world import Array
 from simforcing_env.policies.policy import Task
 from simforcing_env.registration import WORLDS, World
+from simforcing_env.teacher_backend import TeacherBackend
 from simforcing_env.teacher_env import TeacherVectorEnv
 from world_model.contract import Contract
 from world_model.errors import InputError
 from world_model.pretrained import task_of
+from world_model.training.recipes_pusht import PUSHT_STATE
 
 
 @dataclass(frozen=True)
@@ -29,11 +35,18 @@ class Habits:
     last: int
     """See `ScoreConfig`, as for the next one."""
     continuations: int
+    state: Callable[[ChunkVectorEnv], Array] | None = None
+    """See `EnvWorld`."""
+
+
+def _pusht_state(env: ChunkVectorEnv) -> Array:
+    teachers = cast(TeacherBackend, env.backend).teachers
+    return PUSHT_STATE.encode(np.stack([teacher.state for teacher in teachers]))
 
 
 HABITS: Mapping[str, Habits] = MappingProxyType(
     {
-        "pusht": Habits("points", 300, ends=False, last=4, continuations=1),
+        "pusht": Habits("points", 300, ends=False, last=4, continuations=1, state=_pusht_state),
         "libero": Habits("success", 176, ends=True, last=0, continuations=10),
     }
 )
@@ -73,9 +86,17 @@ class Arena:
             autoreset_mode="Disabled",
         )
 
-    def starts(self, split: Split, episodes: int, together: int) -> list[str]:
-        """The first ``episodes`` of each task, ``together`` of one task in turn."""
-        return first_starts(self.world.name, split, episodes, together)
+    def starts(self, split: Split, episodes: int, together: int, tasks: Sequence[int] = ()) -> list[str]:
+        """The first ``episodes`` of each task, or of ``tasks`` alone, ``together`` of one task in turn.
+
+        Raises:
+            InputError: no starts are left.
+        """
+        names = first_starts(self.world.name, split, episodes, together)
+        chosen = [name for name in names if not tasks or task_of(name) in tasks]
+        if not chosen:
+            raise InputError(f"{self.world.name} has no starts of tasks {tuple(tasks)}; name tasks that it has")
+        return chosen
 
     def task(self) -> Callable[[str], Task]:
         """What makes the task of a start."""

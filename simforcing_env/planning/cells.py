@@ -12,7 +12,7 @@ from simforcing_env.planning.planning_policy import PlanningConfig, PlanningPoli
 from simforcing_env.planning.proposals import Shortened
 from simforcing_env.planning.search import Plan
 from simforcing_env.planning.values import make_value
-from simforcing_env.planning.world import EnvWorld, Imagination, Moment
+from simforcing_env.planning.world import Array, EnvWorld, Imagination, Moment
 from simforcing_env.policies.diffusion import DiffusionPolicy
 from simforcing_env.policies.policy import Policy
 from world_model.errors import InputError
@@ -44,6 +44,7 @@ class Planners:
     Args:
         config: of all plans; the number of candidates and the budget are the cell's.
         pictures: draw all imagined frames.
+        state: of `EnvWorld`, for plans in the true simulator.
     """
 
     policy: DiffusionPolicy
@@ -51,6 +52,7 @@ class Planners:
     value: str
     pictures: bool
     runtime: Runtime
+    state: Callable[[ChunkVectorEnv], Array] | None = None
 
     def __post_init__(self) -> None:
         self._opened: dict[str, tuple[Imagination, str]] = {}
@@ -76,7 +78,8 @@ class Planners:
         return PlanningPolicy(self.policy, imagine, value, config, source=f"{source} {self.value}", watch=watch)
 
     def _true(self, env: ChunkVectorEnv) -> tuple[Imagination, str]:
-        return lambda moment: EnvWorld(env), TRUE
+        state = self.state
+        return lambda moment: EnvWorld(env, state), TRUE
 
     def _learned(self, world: str) -> tuple[Imagination, str]:
         if world not in self._opened:

@@ -137,6 +137,6 @@ class Scorer:
             frames = seen.frames[:, :, -1].reshape(rows, *seen.frames.shape[3:])
             views = split(contract, frames, image_keys(contract))
             sight = policy.see({**views, PROPRIO_KEYS["plain"]: proprio})
-        flat = torch.from_numpy(np.ascontiguousarray(noise).reshape(rows, 1, *noise.shape[2:]))
+        flat = torch.from_numpy(np.array(noise).reshape(rows, 1, *noise.shape[2:]))
         chunks = policy.chunks(sight, flat, self.steps)[:, 0].numpy()
         return contract.denormalize_actions(chunks).reshape(noise.shape)

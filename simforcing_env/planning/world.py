@@ -79,21 +79,26 @@ class EnvWorld:
     """The present moment of all slots of an environment, learned or true: planning in what the actions will meet.
 
     The environment's ``success_threshold`` should be 1 where futures are to run on after a success.
+
+    Args:
+        state: tells the state ``(N, S)`` of an environment's slots as models carry it, where that is known; plans then
+            go by it, and read nothing from pictures.
     """
 
-    def __init__(self, env: ChunkVectorEnv) -> None:
-        self.env, self.contract = env, env.contract
+    def __init__(self, env: ChunkVectorEnv, state: Callable[[ChunkVectorEnv], Array] | None = None) -> None:
+        self.env, self.contract, self.state = env, env.contract, state
 
     def branch(self, count: int, share_noise: bool = True) -> EnvFutures:
         """See `World.branch`."""
-        return EnvFutures(self.env, count, share_noise)
+        return EnvFutures(self, count, share_noise)
 
 
 class EnvFutures:
     """Branches of each slot; every step has the length of the first one."""
 
-    def __init__(self, env: ChunkVectorEnv, count: int, share_noise: bool) -> None:
-        self.env, self.count, self.share_noise, self.contract = env, count, share_noise, env.contract
+    def __init__(self, world: EnvWorld, count: int, share_noise: bool) -> None:
+        self.env, self.state, self.contract = world.env, world.state, world.contract
+        self.count, self.share_noise = count, share_noise
         self._branches: list[ChunkVectorEnv] = []
 
     def step(self, actions: Array) -> Imagined:
@@ -101,7 +106,7 @@ class EnvFutures:
         if not self._branches:
             options = {"share_noise": self.share_noise, "chunk": actions.shape[2]}
             self._branches = [self.env.branch(self.count, index=row, **options) for row in range(self.env.num_envs)]
-        cameras, records, pictures = self.contract.cameras, [], []
+        cameras, records, pictures, states = self.contract.cameras, [], [], []
         for branch, chosen in zip(self._branches, actions, strict=True):
             observation, *_, infos = branch.step(chosen.reshape(branch.action_space.shape))
             keys = image_keys(self.contract, single="frames")
@@ -112,10 +117,14 @@ class EnvFutures:
                 frames = {c.name: observation[k][:, None] for c, k in zip(cameras, last, strict=True)}
             pictures.append(join(self.contract, frames))
             records.append(infos)
+            states += [] if self.state is None else [self.state(branch)[:, None]]
 
         def every(name: str) -> Array:
             return np.stack([infos[name] for infos in records]).astype(np.float32)
 
         names = [name for name in records[0]["labels"] if not name.startswith("_")]
         labels = {name: np.stack([r["labels"][name] for r in records]).astype(np.float32) for name in names}
-        return Imagined(every("proprio"), every("success"), every("uncertainty"), labels, frames=np.stack(pictures))
+        known = np.stack(states) if states else None
+        return Imagined(
+            every("proprio"), every("success"), every("uncertainty"), labels, state=known, frames=np.stack(pictures)
+        )

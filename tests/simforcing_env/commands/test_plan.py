@@ -5,10 +5,14 @@ import json
 import pytest
 
 from simforcing_env.commands.main import main
+from simforcing_env.evaluation.loading import open_simulator
+from simforcing_env.policies.diffusion import new_policy
+from simforcing_env.policies.scene_eyes import scene_eyes
 from tests.simforcing_env.planning.untrained import small_policy
 from world_model.data.lerobot.reader import read_dataset
 from world_model.pretrained import LearnedSimulator
 from world_model.results import read_results
+from world_model.training.recipes import RECIPES
 
 
 @pytest.fixture
@@ -46,15 +50,29 @@ def test_budgets_have_their_cells_and_plans_are_timed(policy, tmp_path):
     out = tmp_path / "plan.json"
     assert plan(policy, out, "--episodes", "1", "--k", "3", "--budget-ms", "1", "--time", "2") == 0
     metrics = read_results(out)["metrics"]
-    assert {"iou_k3_p0", "iou_ms1_p0"} <= set(metrics)
+    assert {"iou_k3_p0", "iou_ms1_p0", "plan_s_ms1", "plan_over_ms1"} <= set(metrics)
     assert metrics["plan_s_k3"].n == 2
     assert metrics["plan_s_k3"].value > 0
 
 
+def test_processes_share_a_table(policy, tmp_path):
+    out = tmp_path / "plan.json"
+    common = ["--episodes", "3", "--together", "1", "--k", "1"]
+    assert plan(policy, out, *common, "--shard", "1", "2") == 0
+    assert read_results(out)["metrics"]["iou_k1_p0"].n == 1
+    assert plan(policy, out, *common, "--shard", "0", "2") == 0
+    assert read_results(out)["metrics"]["iou_k1_p0"].n == 3
+    starts = [json.loads(line)["start"] for line in out.with_suffix(".ledger.jsonl").read_text().splitlines()]
+    assert starts == ["seed-800001", "seed-800000", "seed-800002"]
+
+
 def test_the_oracle_has_its_cell(policy, tmp_path):
     out = tmp_path / "plan.json"
-    assert plan(policy, out, "--episodes", "1", "--worlds", "true", "--look.continuations", "0") == 0
-    assert "oracle_iou_k4" in read_results(out)["metrics"]
+    more = ["--oracle-k", "3", "--oracle-episodes", "1", "--k", "1"]
+    assert plan(policy, out, "--episodes", "2", "--worlds", "0=pusht-nano", "true", *more) == 0
+    metrics = read_results(out)["metrics"]
+    assert (metrics["iou_k1_p0"].n, metrics["oracle_iou_k3"].n) == (2, 1)
+    assert "oracle_iou_k1" not in metrics
 
 
 @pytest.mark.parametrize(
@@ -63,6 +81,8 @@ def test_the_oracle_has_its_cell(policy, tmp_path):
         (["--worlds", "pusht-nano"], "neither 'true' nor P=CHECKPOINT"),
         (["--k", "4", "4"], "holds 4 twice"),
         (["--report-only"], "run without --report-only"),
+        (["--shard", "2", "2"], "one of some parts"),
+        (["--env", "SimForcing/LiberoGoal-v0"], "the policy is of 'pusht'"),
         (["--value", "goal_image", "--k", "4"], "plan with pictures"),
     ],
 )
@@ -73,10 +93,11 @@ def test_mistakes_are_told(policy, tmp_path, capsys, words, said):
 
 def test_ranking_is_measured(policy, tmp_path):
     out = tmp_path / "ranking.json"
-    words = ["--episodes", "1", "--moments", "1", "--every", "1", "--k", "3", "--length", "4", "--repeats", "2"]
-    more = ["--execute", "4", "--value", "points", "--json", str(out)]
-    assert main(["plan", "ranking", "--policy", str(policy), *words, *more]) == 0
-    assert {"regret", "crn_variance_ratio"} <= set(read_results(out)["metrics"])
+    words = ["--episodes", "1", "--moments", "1", "--every", "1", "--k", "3", "--look.length", "4", "--repeats", "3"]
+    assert main(["plan", "ranking", "--policy", str(policy), *words, "--execute", "4", "--json", str(out)]) == 0
+    metrics = read_results(out)["metrics"]
+    assert {"regret", "regret_own_noise", "doubt_rms"} <= set(metrics)
+    assert metrics["crn_variance_ratio"].value >= 0
     assert len(out.with_suffix(".csv").read_text().splitlines()) == 4
 
 
@@ -103,6 +124,35 @@ def test_a_policy_is_trained_from_demonstrations(shared_data, tmp_path, capsys):
     assert (tmp_path / "run" / "checkpoint" / "model.safetensors").is_file()
     assert main(["policy", "train", "--out", str(tmp_path / "run")]) == 2
     assert "nothing to learn from" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_study_goes_from_policies_to_the_table(tmp_path, capsys):
+    run, out = tmp_path / "run", tmp_path / "study"
+    small_policy().save(run / "checkpoint")
+    words = ["study", "planning", "--policies", str(run), "--out", str(out), "--json", str(tmp_path / "plan.json")]
+    words += ["--rollouts", "0", "2", "--transitions", "40", "--cpu-minutes", "0.02", "--base-episodes", "2"]
+    words += ["--set", "train.batch=0", "--set", "train.sequences=4", "--k", "1", "3", "--oracle-k", "2"]
+    words += ["--oracle-episodes", "1", "--episodes", "2", "--together", "2", "--steps", "16"]
+    assert main(words) == 0
+    assert "wanted were 0.6 to 0.66" in capsys.readouterr().out
+    names = {f"{label}_{cell}" for label in ("iou", "coverage") for cell in ("k1_p0", "k3_p0", "k1_p2", "k3_p2")}
+    metrics = read_results(tmp_path / "plan.json")["metrics"]
+    assert names | {"oracle_iou_k2"} <= set(metrics)
+    assert metrics["iou_k1_p0"].value == metrics["iou_k1_p2"].value  # no plan, the same starts
+    assert main([*words, "--report-only"]) == 0
+
+
+@pytest.mark.slow
+def test_plans_are_carried_out_in_libero(drawing, tmp_path):
+    simulator = open_simulator("libero-goal-nano")
+    eyes = scene_eyes(simulator, RECIPES["libero-goal-nano"].train.state, 10)
+    new_policy(simulator.contract, eyes, width=16, layers=1, sample_steps=2).save(tmp_path / "policy")
+    words = ["--env", "SimForcing/LiberoGoal-v0", "--tasks", "3", "--episodes", "1", "--k", "1", "2", "--steps", "16"]
+    more = ["--look.continuations", "1", "--json", str(tmp_path / "plan.json")]
+    assert main(["plan", "--policy", str(tmp_path / "policy"), *words, *more]) == 0
+    metrics = read_results(tmp_path / "plan.json")["metrics"]
+    assert {"success_without", "success_with", "mcnemar_p", "success_k2_p0"} <= set(metrics)
 
 
 @pytest.mark.slow

@@ -13,10 +13,11 @@ from simforcing_env.planning.proposals import Shortened
 from simforcing_env.planning.ranking import Ranking
 from simforcing_env.planning.scoring import ScoreConfig
 from simforcing_env.planning.search import SearchConfig
-from simforcing_env.planning.trials import Trial, known_trials, run_trials, seed_of, table
+from simforcing_env.planning.trials import Trial, known_trials, paired, run_trials, seed_of, table
 from simforcing_env.planning.values import make_value
 from simforcing_env.registration import WEIGHTS
 from simforcing_env.teacher_env import TeacherVectorEnv
+from simforcing_env.vector_env import WorldModelVectorEnv
 from tests.simforcing_env.planning.untrained import small_policy
 from world_model.errors import DataError, InputError
 from world_model.ledger import append_records
@@ -86,6 +87,33 @@ def test_the_table_has_the_issue_s_names():
     assert metrics["iou_k5_p0"].n == 2
 
 
+def test_success_may_end_an_episode():
+    """In an environment with a threshold, success is all that counts; later calls change nothing."""
+    simulator = LearnedSimulator.from_pretrained(WEIGHTS / "pusht-nano")
+    options = {"checkpoint": simulator, "chunk": 4, "autoreset_mode": "Disabled", "frames_in_info": False}
+    found: list[Trial] = []
+    for threshold in (0.0, 0.999):
+        learned = WorldModelVectorEnv(2, success_threshold=threshold, **options)
+        run_trials(learned, Shortened(small_policy(), 4), STARTS, 0, 4, found.append)
+    assert [t.labels["success"]["final"] for t in found] == [1.0] * 3 + [0.0] * 3
+    assert set(found[0].labels) == {"success"}
+
+
+def test_pairs_by_hand():
+    def ended(success, start):
+        return Trial(start, 0, "p", "c", 176, {"success": {"final": success, "best": success}})
+
+    starts = [f"libero_goal/0/{n}" for n in range(8)]
+    without = [ended(float(n < 2), start) for n, start in enumerate(starts)]
+    planned = [ended(float(n != 0), start) for n, start in enumerate(starts)]
+    metrics = paired({"k1_p0": without, "k8_p0": without[:4], "k16_p0": planned[::-1]})
+    assert metrics["success_without"].value == 2 / 8
+    assert metrics["success_with"].value == 7 / 8
+    assert metrics["mcnemar_p"].value == pytest.approx(2 * (1 + 7) / 2**7)  # 6 to 1
+    assert metrics["mcnemar_p_k8"].value == 1.0
+    assert metrics["mcnemar_p_k8"].n == 4
+
+
 def test_the_film_shows_every_frame(tmp_path):
     simulator = LearnedSimulator.from_pretrained(WEIGHTS / "pusht-nano")
     config = PlanningConfig(execute=4, score=ScoreConfig(length=8, continuations=0), search=SearchConfig(count=4))
@@ -103,7 +131,7 @@ def test_ranking_by_hand():
     # Over two noises: shared moves all candidates alike, own moves one of them.
     shared = np.array([[[0.1, 0.2, 0.4], [0.2, 0.3, 0.5]]])
     own = np.array([[[0.1, 0.2, 0.4], [0.1, 0.4, 0.4]]])
-    ranking = Ranking(predicted, true, shared, own)
+    ranking = Ranking(predicted, predicted + 0.1, 0 * true, true, shared, own)
     assert ranking.regret == pytest.approx([0.1])
     assert ranking.chance_regret == pytest.approx([0.5 - 1.1 / 3])
     assert ranking.pearson == pytest.approx(np.corrcoef(predicted[0], true[0])[0, 1])

@@ -17,6 +17,7 @@ from simforcing_env.teacher_env import TeacherVectorEnv
 from teachers.pusht.contract import pusht_contract
 from tests.simforcing_env.planning.untrained import small_policy
 from world_model.errors import ContractError, DataError, InputError
+from world_model.runtime import Runtime
 
 
 def observation(count=2, seed=0):
@@ -85,6 +86,18 @@ def test_a_saved_policy_does_the_same(tmp_path, pixels):
     assert (by_name.hash, by_name.horizon) == (again.hash, 8)
     with pytest.raises(ContractError, match="height"):
         load_diffusion(tmp_path / "it", pusht_contract(96))
+
+
+def test_another_precision_is_another_policy(tmp_path):
+    small_policy().save(tmp_path / "it")
+    plain, quick = (load_diffusion(tmp_path / "it", runtime=runtime) for runtime in (None, Runtime("cpu", "bfloat16")))
+    few = load_diffusion(tmp_path / "it", steps=1)
+    assert len({plain.hash, quick.hash, few.hash}) == 3
+    seen = observation()
+    for one in (plain, quick):
+        one.reset([1, 2])
+    apart = np.abs(plain.act(seen) - quick.act(seen)).max()
+    assert 0 < apart < 4  # px
 
 
 def test_it_answers_lerobot(tmp_path):

@@ -75,6 +75,12 @@ def test_a_saved_policy_acts_by_its_task(simulator, eyes, tmp_path):
     assert chunks[0].shape == (2, 8, 7)
     np.testing.assert_array_equal(chunks[0], chunks[1])
     np.testing.assert_array_equal(chunks[1][0], chunks[2][0])
+    numbers = torch.from_numpy(simulator.contract.normalize_proprio(proprio))
+    with torch.inference_mode():
+        state = simulator.model.read_state(simulator.codec.encode(torch.from_numpy(frames)), numbers)
+    assert again.reads_state == 40
+    twice = again.see_state(proprio.repeat(2, 0), state.numpy().repeat(2, 0))  # as a world model foresees it
+    torch.testing.assert_close(twice, again.see(seen).repeat_interleave(2, dim=0))
     assert np.abs(chunks[1][1] - chunks[2][1]).max() > 1e-4
 
 

@@ -1,0 +1,198 @@
+"""IRASim's planning table on Push-T: K imagined futures by P rollouts of the policy that the model was trained on.
+
+Four stages, each of which goes on where it was killed: ``base`` takes that checkpoint of a policy's training whose IoU
+without plans, over validation starts, lies nearest to the middle of --base-iou; ``rollouts`` records what it does;
+``posttrain`` trains the world model on with the first P of these, and with as many episodes of each --dataset;
+``table`` plans with each of these worlds and K, from the same starts, and in the true simulator as the ceiling (see
+``simforcing plan``). Processes may share the work: by --rollouts in ``posttrain``, by --shard in ``table``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from simforcing_env.commands import plan, posttrain
+from simforcing_env.commands.checks import above, at_least, results_file, some
+
+Stage = Literal["base", "rollouts", "posttrain", "table"]
+FORESEER_ALONE = ("train.batch=0", "train.sequences=96", "train.optim.final_rate=0.02")
+BASE = "base.json"
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of ``simforcing study planning``."""
+
+    policies: Path
+    """Folder of a run of ``simforcing policy train``."""
+    out: Path
+    """Folder of the study."""
+    stages: tuple[Stage, ...] = ("base", "rollouts", "posttrain", "table")
+    """Which of them."""
+    base_iou: tuple[float, float] = (0.60, 0.66)
+    """What the base policy is to reach without plans."""
+    base_episodes: int = 100
+    """Validation starts on which that is measured."""
+    checkpoint: str = "pusht-nano"
+    """World model that the study begins with, P = 0."""
+    rollouts: tuple[int, ...] = (0, 100, 200, 500, 1000)
+    """P. The largest of them is recorded; give all of them when it is."""
+    transitions: int = 200
+    """Actions of each rollout."""
+    noise: float = 4.0
+    """Largest drift of a rollout's actions, px."""
+    dataset: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction] = ()
+    """Data set of the world model's first training, repeatable; of each the first P episodes are trained on again."""
+    cpu_minutes: float = 5.0
+    """Processor time of each post-training."""
+    learning_rate: float = 3e-4
+    """Highest one of post-training."""
+    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = FORESEER_ALONE
+    """Override of the checkpoint's recipe in post-training, repeatable; by default the foreseer alone is trained."""
+    k: tuple[int, ...] = (1, 5, 10, 50)
+    """Numbers of candidates."""
+    oracle_k: tuple[int, ...] = (50,)
+    """Those that are planned with in the true simulator too."""
+    oracle_episodes: int = 20
+    """Starts of that; a plan there takes some twenty times as long."""
+    look: plan.Look = field(default_factory=plan.Look)
+    """See ``simforcing plan``."""
+    split: Literal["validation", "test"] = "test"
+    """Starts of the table."""
+    episodes: int = 100
+    """Starts of each cell of the table."""
+    steps: int = 300
+    """Actions of an episode."""
+    together: int = 10
+    """Episodes side by side."""
+    shard: tuple[int, int] = (0, 1)
+    """I N: this process runs the I-th of N parts of the starts of the table."""
+    report_only: bool = False
+    """Run nothing in the table: report what its ledger holds."""
+    json: Path | None = None
+    """Results file; the ledger goes beside it."""
+    seed: int = 0
+    """Of rollouts, training and plans."""
+    workers: int = 1
+    """Recording processes."""
+    threads: int = 1
+    """CPU threads."""
+
+
+def run(config: Config) -> None:
+    """Run the stages that are asked for."""
+    at_least(0, rollouts=config.rollouts, seed=config.seed, noise=config.noise)
+    at_least(1, base_episodes=config.base_episodes, transitions=config.transitions, episodes=config.episodes)
+    above(0, cpu_minutes=config.cpu_minutes, learning_rate=config.learning_rate)
+    some(rollouts=config.rollouts, stages=config.stages, k=config.k)
+    results_file(config.json)
+    for stage in config.stages:
+        STAGES[stage](config)
+
+
+def _choose_base(config: Config) -> None:
+    """Measure every checkpoint of the run, and write down the one to go on with."""
+    import json
+
+    from world_model.atomic import replace_text
+    from world_model.errors import DataError
+    from world_model.results import read_results
+
+    folders = sorted(path.parent for path in config.policies.glob("checkpoint*/model.safetensors"))
+    if not folders:
+        raise DataError(f"{config.policies} holds no policies; train them by simforcing policy train")
+    found: dict[str, float] = {}
+    for folder in folders:
+        out = config.out / "base" / f"{folder.name}.json"
+        sizes = {"episodes": config.base_episodes, "together": config.together, "steps": config.steps}
+        plan.run(plan.Config(folder, k=(1,), json=out, seed=config.seed, threads=config.threads, **sizes))
+        found[folder.name] = read_results(out)["metrics"]["iou_k1_p0"].value
+    wanted = sum(config.base_iou) / 2
+    chosen = min(found, key=lambda name: abs(found[name] - wanted))
+    told = {"policy": str(config.policies / chosen), "iou": found}
+    replace_text(config.out / BASE, json.dumps(told, indent=2))
+    low, high = config.base_iou
+    apart = "" if low <= found[chosen] <= high else f"; wanted were {low:g} to {high:g}"
+    print(f"base policy: {chosen}, IoU {found[chosen]:.3f} on validation starts{apart}")
+
+
+def _record(config: Config) -> None:
+    """As many rollouts as the largest P asks for, and some from validation starts."""
+    from simforcing_env.commands.policy_record import record
+
+    most = max(config.rollouts)
+    options = {
+        "policy": f"diffusion:{_base(config)}",
+        "transitions": config.transitions,
+        "execute": plan.Config.execute,
+        "noise": config.noise,
+    }
+    if most:
+        record(options, "train", config.out / "rollouts", most, config.seed, config.workers)
+        record(options, "validation", config.out / "held-out", max(4, most // 50), config.seed, config.workers)
+
+
+def _train_on(config: Config) -> None:
+    """A checkpoint for each P that has none yet."""
+    for rollouts in config.rollouts:
+        out = config.out / f"p{rollouts}"
+        if not rollouts or (out / "checkpoint").exists():
+            continue
+        posttrain.run(
+            posttrain.Config(
+                policy=f"diffusion:{_base(config)}",
+                out=out,
+                checkpoint=config.checkpoint,
+                rollouts=rollouts,
+                recorded=config.out,
+                dataset=config.dataset,
+                cpu_minutes=config.cpu_minutes,
+                learning_rate=config.learning_rate,
+                set=config.set,
+                seed=config.seed,
+                threads=config.threads,
+            )
+        )
+
+
+def _plan(config: Config) -> None:
+    """All cells, into one ledger."""
+    trained = {p: str(config.out / f"p{p}" / "checkpoint") for p in config.rollouts if p}
+    learned = tuple(f"{p}={trained.get(p, config.checkpoint)}" for p in config.rollouts)
+    plan.run(
+        plan.Config(
+            policy=_base(config),
+            worlds=(*learned, *(("true",) if config.oracle_k else ())),
+            k=config.k,
+            oracle_k=config.oracle_k,
+            oracle_episodes=config.oracle_episodes,
+            look=config.look,
+            split=config.split,
+            episodes=config.episodes,
+            steps=config.steps,
+            together=config.together,
+            seed=config.seed,
+            json=config.json,
+            shard=config.shard,
+            report_only=config.report_only,
+            threads=config.threads,
+        )
+    )
+
+
+def _base(config: Config) -> Path:
+    """Folder of the policy that was chosen."""
+    from world_model.checkpoint import read_json
+    from world_model.errors import DataError
+
+    path = config.out / BASE
+    if not path.is_file():
+        raise DataError(f"{path} is missing, so no base policy was chosen; run the stage base first")
+    return Path(read_json(path)["policy"])
+
+
+STAGES = {"base": _choose_base, "rollouts": _record, "posttrain": _train_on, "table": _plan}
