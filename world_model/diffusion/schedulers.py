@@ -14,7 +14,7 @@ from world_model.diffusion.objectives import Ddpm, DdpmConfig
 from world_model.diffusion.samplers import STEPS
 from world_model.extras import require
 from world_model.interface import Denoised, History, WorldModel
-from world_model.rules import Choice, settle
+from world_model.rules import Choice, Whole, settle
 
 SCHEDULERS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
     {
@@ -24,6 +24,8 @@ SCHEDULERS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
     }
 )
 """Name to class of diffusers and its settings beside those of the schedule."""
+FEWEST = MappingProxyType({"pndm": 5, "ddim": 2, "dpm_solver": 1})
+"""Steps that each needs: PNDM to warm up without running away, DDIM so that the first lies where the noise is."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class SchedulerConfig:
     """How the steps lie on the schedule; as published."""
 
     def __post_init__(self) -> None:
-        settle(self, {"scheduler": Choice(tuple(SCHEDULERS)), "steps": STEPS})
+        settle(self, {"scheduler": Choice(tuple(SCHEDULERS))})
+        settle(self, {"steps": Whole(FEWEST[self.scheduler], STEPS.high)})
         settle(self, {"spacing": Choice(("linspace", "leading", "trailing"))})
 
 
@@ -48,7 +51,7 @@ class SchedulerSampler:
         self.steps = config.steps
 
     def with_steps(self, steps: int) -> SchedulerSampler:
-        """The same sampler with another number of steps, in the range of `STEPS`."""
+        """The same sampler with another number of steps, from `FEWEST` to those of `STEPS`."""
         return SchedulerSampler(replace(self.config, steps=steps))
 
     def scheduler(self) -> Any:

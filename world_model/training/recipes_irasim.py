@@ -12,7 +12,10 @@ and on several, through accelerate::
         --config irasim-rt1 --dataset RT1 --held-out RT1-VAL --out RUN --set train.batch=8
 
 ``train.batch`` counts clips of each process: 64 divided by their number is as published. RT1 is a folder that
-``simforcing data convert`` writes from IRASim's own layout, so that its contract multiplies actions by 20.
+``simforcing data convert`` writes from IRASim's own layout, so that its contract multiplies actions by 20. With
+``irasim-robonet`` two frames are known and ten generated, of 256 x 256 pixels, as the paper has it (``--size 256`` of
+the conversion); it is for files with 5 actions, others take ``--set train.model.action_dim=4``. The paper has no
+DROID: ``irasim-droid`` has the other settings for pictures of 192 x 320.
 """
 
 from __future__ import annotations
@@ -31,12 +34,14 @@ _PUBLISHED = OptimConfig(
 _FRAMES = 16
 
 
-def _robot(action_dim: int, grid: tuple[int, int], embedding: str = "mlp") -> Recipe:
+def _robot(
+    action_dim: int, grid: tuple[int, int], embedding: str = "mlp", frames: int = _FRAMES, history: int = 1
+) -> Recipe:
     """XL/2 with Frame-Ada; the sizes are those of `models.irasim.SIZES`."""
-    model = {"kind": "irasim", "action_dim": action_dim, "grid": grid, "embedding": embedding, "frames": _FRAMES}
+    model = {"kind": "irasim", "action_dim": action_dim, "grid": grid, "embedding": embedding, "frames": frames}
     train = TrainConfig(
-        model=model,
-        windows=WindowConfig(length=_FRAMES, history=1, still_weight=1.0),
+        model=model if history == 1 else {**model, "history": history},
+        windows=WindowConfig(length=frames, history=history, still_weight=1.0),
         optim=_PUBLISHED,
         batch=2,
         seed=3407,
@@ -45,10 +50,10 @@ def _robot(action_dim: int, grid: tuple[int, int], embedding: str = "mlp") -> Re
         validate_seconds=7200.0,
         overfit_steps=0,
         validation_clips=8,
-        validation_frames=_FRAMES - 1,
+        validation_frames=frames - history,
     )
     sampler = {"kind": "diffusers", "scheduler": "pndm", "steps": 50}
-    return Recipe(train, codec={"kind": "published"}, sampler=sampler, history=1)
+    return Recipe(train, codec={"kind": "published"}, sampler=sampler, history=history)
 
 
 _SHARED = {
@@ -91,6 +96,8 @@ IRASIM_RECIPES: dict[str, Recipe] = {
     "irasim-rt1": _robot(7, (32, 40)),
     "irasim-bridge": _robot(7, (32, 40)),
     "irasim-languagetable": _robot(2, (36, 64), "linear"),
+    "irasim-robonet": _robot(5, (32, 32), frames=12, history=2),
+    "irasim-droid": _robot(7, (24, 40)),
     "pusht-irasim-frame-ada": _study({**_IRASIM, "conditioning": "frame"}, STUDY_LATENTS),
     "pusht-irasim-video-ada": _study({**_IRASIM, "conditioning": "video"}, STUDY_LATENTS),
     "pusht-lvdm": _study({**_UNET, "latent_channels": 24}, STUDY_LATENTS),

@@ -32,7 +32,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_converted_checkpoint_generates(published: Path, tmp_path: Path) -> None:
     words = ["convert", "irasim", published / "0300000.pt", tmp_path / "out", "--codec", published / "vae"]
-    assert main([str(word) for word in [*words, "--steps", 4, "--guidance", 2]]) == 0
+    assert main([str(word) for word in [*words, "--steps", 5, "--guidance", 2]]) == 0
     simulator = LearnedSimulator.from_pretrained(tmp_path / "out")
     assert simulator.config["sampler"]["scale"] == 2.0
     contract = simulator.contract

@@ -13,7 +13,7 @@ from world_model.registry import build_config
 from world_model.training.recipes import RECIPES, recipe
 from world_model.training.recipes_wan import WAN_RECIPES
 
-PUBLISHED = ("irasim-rt1", "irasim-bridge", "irasim-languagetable")
+PUBLISHED = ("irasim-rt1", "irasim-bridge", "irasim-languagetable", "irasim-robonet", "irasim-droid")
 STUDY = ("pusht-irasim-frame-ada", "pusht-irasim-video-ada", "pusht-lvdm", "pusht-vdm")
 
 
@@ -45,7 +45,11 @@ def test_published_settings(name: str) -> None:
     optim = plan.train.optim
     assert (optim.learning_rate, optim.final_rate, optim.warmup, optim.clip, optim.ema) == (1e-4, 1.0, 0, 0.1, 0.9999)
     assert (optim.weight_decay, plan.train.steps, plan.train.seed) == (0.0, 300_000, 3407)
-    assert (plan.train.windows.length, plan.train.windows.history) == (16, 1)
+    length, history = (12, 2) if name == "irasim-robonet" else (16, 1)
+    assert (plan.train.windows.length, plan.train.windows.history) == (length, history)
+    model = build_config(MODELS, plan.train.model, name)[1]
+    assert (model.frames, model.history, plan.history) == (length, history, history)
+    assert plan.train.validation_frames == length - history
     assert plan.sampler == {"kind": "diffusers", "scheduler": "pndm", "steps": 50}
 
 
