@@ -108,8 +108,18 @@ def _choose_base(config: Config) -> None:
     found: dict[str, float] = {}
     for folder in folders:
         out = config.out / "base" / f"{folder.name}.json"
-        sizes = {"episodes": config.base_episodes, "together": config.together, "steps": config.steps}
-        plan.run(plan.Config(folder, k=(1,), json=out, seed=config.seed, threads=config.threads, **sizes))
+        plan.run(
+            plan.Config(
+                folder,
+                k=(1,),
+                episodes=config.base_episodes,
+                steps=config.steps,
+                together=config.together,
+                seed=config.seed,
+                json=out,
+                threads=config.threads,
+            )
+        )
         found[folder.name] = read_results(out)["metrics"]["iou_k1_p0"].value
     wanted = sum(config.base_iou) / 2
     chosen = min(found, key=lambda name: abs(found[name] - wanted))
