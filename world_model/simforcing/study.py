@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from world_model.codecs import save_codec
+from world_model.codecs.making import make_codec
+from world_model.training.recipes import recipe
 from world_model.training.run import start_run
+from world_model.training.sources import open_source
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Runs:
     """Where the arms of one seed are trained.
 
     ``minutes`` of processor time go to each arm: all to arms without stage 1, else ``first`` to stage 1, which they
-    share, and the rest to stage 2.
+    share, and the rest to stage 2. All of them have one codec, fitted to no more real frames than stage 2 is given.
     """
 
     pairs: Path
@@ -70,9 +74,19 @@ class Runs:
             dataset=self.pairs,
             held_out=self.held_out,
             out=out,
+            codec=self._codec(),
             initial=initial,
         )
         if trainer.seconds < 60 * minutes:
             trainer.run(cpu_minutes=minutes)
         trainer.close()
         return out / "checkpoint"
+
+    def _codec(self) -> Path:
+        out = self.out / "codec"
+        if not out.exists():
+            plan = recipe(self.recipe, self.sets)
+            source = open_source(self.pairs, plan.side, plan.episodes)
+            pictures = source.pictures(source.windows(plan.train.windows, plan.train.state))
+            save_codec(make_codec(plan.codec, pictures, f"codec of recipe {self.recipe!r}"), out)
+        return out

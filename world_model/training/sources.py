@@ -53,13 +53,11 @@ class Source:
         return PairWindows(real, sim)
 
     def pictures(self, windows: Windows, most: int = 4000) -> Tensor:
-        """Frames ``(N, H, W, 3)`` that a codec is fitted to: of both looks where there are two, whatever the side."""
+        """Frames ``(N, H, W, 3)`` that a codec is fitted to: where there are two looks as many of both as can be."""
         if len(self.sides) == 1:
             return windows.frames
         sets = [_episodes(data, self.episodes if data is self.sides[0] else 0) for data in self.sides]
-        every = [torch.from_numpy(e.frames) for episodes in sets for e in episodes]
-        each = max(1, most // len(every))
-        return torch.cat([frames[:: max(1, len(frames) // each)] for frames in every])
+        return torch.cat([_some(episodes, most // 2) for episodes in sets])
 
     def _chosen(self) -> LeRobotDataset:
         return self.sides[1] if self.side == "sim" else self.sides[0]
@@ -107,3 +105,9 @@ def _alike(first: LeRobotDataset, path: Path, other: Path) -> LeRobotDataset:
 
 def _episodes(data: LeRobotDataset, most: int) -> Sequence[Episode]:
     return [data[i] for i in range(min(len(data), most or len(data)))]
+
+
+def _some(episodes: Sequence[Episode], most: int) -> Tensor:
+    """About ``most`` frames ``(N, H, W, 3)`` of the episodes, evenly spread."""
+    each = max(1, most // len(episodes))
+    return torch.from_numpy(np.concatenate([e.frames[:: max(1, len(e.frames) // each)] for e in episodes]))
