@@ -30,6 +30,8 @@ class Config:
     """Of the appearances; another seed gives other looks to the same episodes."""
     looks: int | None = None
     """Appearances that the episodes share by turns, such as 1; by default each has its own."""
+    episodes: int | None = None
+    """Play the first so many again; the source's side keeps the others too, for training on that side alone."""
     workers: int = 2
     """Playing processes; their number does not change the result."""
     episodes_per_file: int = 8
@@ -40,7 +42,8 @@ class Config:
 
 def run(config: Config) -> None:
     """Play the other domain with a progress bar."""
-    at_least(1, looks=config.looks, workers=config.workers, episodes_per_file=config.episodes_per_file)
+    counts = {"looks": config.looks, "workers": config.workers, "episodes": config.episodes}
+    at_least(1, **counts, episodes_per_file=config.episodes_per_file)
     at_least(0, seed=config.seed)
     from simforcing_env.pair_pictures import contact_sheet
     from simforcing_env.pictures import write_png
@@ -59,6 +62,7 @@ def run(config: Config) -> None:
             *(config.source, config.out, config.seed, config.workers, progress),
             per_shard=config.episodes_per_file,
             looks=config.looks,
+            episodes=config.episodes,
         )
     print(f"{config.out}: {bar.n} pairs")
     if config.picture is not None:

@@ -97,6 +97,7 @@ def record_pairs(
     progress: Callable[[int, int], None],
     per_shard: int = PER_SHARD,
     looks: int | None = None,
+    episodes: int | None = None,
 ) -> Path:
     """Make a folder of pairs from a recorded data set: its own episodes on one side, replays in the other domain.
 
@@ -106,6 +107,7 @@ def record_pairs(
         source: a finished data set of a world that has two looks; its files are linked, or copied to another disk.
         progress: called with (episodes played, episodes to play).
         looks: number of appearances that the episodes share by turns; without it each has its own.
+        episodes: the first so many of the source are played again, all of them without it.
 
     Raises:
         InputError: the world has only one domain, ``looks`` is below 1, or a start that it does not know.
@@ -126,17 +128,18 @@ def record_pairs(
         )
     other: Domain = DOMAINS[1 - DOMAINS.index(own)]
     _link(source, out / own)
+    count = len(recorded) if episodes is None else min(episodes, len(recorded))
     split = next(iter(recorded.info.get("splits", {"train": ""})))
     job = TwinJob(
         *(world, split, seed, None, {}),
         episodes_per_shard=per_shard,
-        episodes=len(recorded),
+        episodes=count,
         source=out / own,
         looks=looks,
     )
     collect(job, out / other, workers, progress)
     recorder = job.recorder()
-    write_pairs(out, world, own, [recorder.look(i) for i in range(len(recorded))])
+    write_pairs(out, world, own, [recorder.look(i) for i in range(count)])
     return out
 
 

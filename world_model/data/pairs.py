@@ -1,8 +1,8 @@
 """Pairs: the same actions from the same start in both domains of a world.
 
-A folder of pairs holds two LeRobot data sets, ``sim/`` and ``real/``, whose episodes of one number belong together, and
-``pairs.json``, which names for every pair its start, the seed and the drawn values of its appearance, its length and a
-hash of start and actions.
+A folder of pairs holds two LeRobot data sets, ``sim/`` and ``real/``, whose episodes of one number belong together (the
+one that was recorded first may hold more, without counterpart), and ``pairs.json``, which names for every pair its
+start, the seed and the drawn values of its appearance, its length and a hash of start and actions.
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ def write_pairs(folder: Path, world: str, source: Domain, looks: Sequence[Seeded
 
     Args:
         source: the side whose actions were played again on the other.
-        looks: for each episode.
+        looks: for each episode that was played again; of the source there may be more.
 
     Raises:
         DataError: the sides differ in number, starts, lengths or actions of their episodes.
     """
     sides = {domain: read_dataset(folder / domain) for domain in DOMAINS}
     sides["real"].contract.require_same(sides["sim"].contract, str(folder / "real"), str(folder / "sim"))
-    if not len(sides["sim"]) == len(sides["real"]) == len(looks):
+    if not _complete(sides, source, len(looks)):
         raise DataError(
             f"{folder} holds {len(sides['sim'])} episodes in sim, {len(sides['real'])} in real and {len(looks)} "
             "appearances; record the pairs to their end"
@@ -123,7 +123,7 @@ class PairedDataset(Sequence[Pair]):
         self.sim, self.real = read_dataset(path / "sim"), read_dataset(path / "real")
         self.contract = self.sim.contract
         self.real.contract.require_same(self.contract, str(path / "real"), str(path / "sim"))
-        if not len(self.sim) == len(self.real) == len(self.entries):
+        if not _complete({"sim": self.sim, "real": self.real}, self.source, len(self.entries)):
             raise DataError(
                 f"{path / MANIFEST} lists {len(self.entries)} pairs but there are {len(self.sim)} episodes in sim and "
                 f"{len(self.real)} in real; copy the pairs again"
@@ -149,6 +149,11 @@ class PairedDataset(Sequence[Pair]):
             if pair_hash(episode.start, episode.actions) != self.entries[number]["hash"]:
                 raise DataError(f"episode {number} of {self.path / name} is not the one of the pair; copy it again")
         return Pair(**sides, appearance=self.entries[number]["appearance"])
+
+
+def _complete(sides: Mapping[Domain, LeRobotDataset], source: Domain, pairs: int) -> bool:
+    """Whether both sides hold all pairs, and the one that was played again nothing else."""
+    return all(len(data) >= pairs if domain == source else len(data) == pairs for domain, data in sides.items())
 
 
 def _hash(side: LeRobotDataset, number: int) -> str:

@@ -42,7 +42,7 @@ class Source:
 
     def counts(self) -> dict[str, int]:
         """Episodes and frames of the windows, which a resumed run must find again."""
-        lengths = np.concatenate([data.lengths[: self.episodes or None] for data in (self._chosen(), *self.more)])
+        lengths = np.concatenate([data.lengths[: self._most or None] for data in (self._chosen(), *self.more)])
         return {"episodes": len(lengths), "frames": int(sum(lengths))}
 
     def windows(self, config: WindowConfig, state: Encoding) -> Windows:
@@ -56,8 +56,16 @@ class Source:
         """Frames ``(N, H, W, 3)`` that a codec is fitted to: where there are two looks as many of both as can be."""
         if len(self.sides) == 1:
             return windows.frames
-        sets = [_episodes(data, self.episodes if data is self.sides[0] else 0) for data in self.sides]
+        sets = [_episodes(data, self._most if data is self.sides[0] else 0) for data in self.sides]
         return torch.cat([_some(episodes, most // 2) for episodes in sets])
+
+    @property
+    def _most(self) -> int:
+        """Episodes of a data set that are used, 0 for all; of pairs no more than there are on both sides."""
+        if self.side != "pairs":
+            return self.episodes
+        both = min(map(len, self.sides))
+        return min(self.episodes or both, both)
 
     def _chosen(self) -> LeRobotDataset:
         return self.sides[1] if self.side == "sim" else self.sides[0]
@@ -65,7 +73,7 @@ class Source:
     def _cut(
         self, data: LeRobotDataset, config: WindowConfig, state: Encoding, more: Sequence[LeRobotDataset] = ()
     ) -> Windows:
-        episodes = [episode for one in (data, *more) for episode in _episodes(one, self.episodes)]
+        episodes = [episode for one in (data, *more) for episode in _episodes(one, self._most)]
         return Windows(episodes, data.contract, config, state, data.state_names)
 
 

@@ -18,6 +18,7 @@ from teachers.collection import Job, collect
 from world_model.data.lerobot.reader import read_dataset
 from world_model.data.pairs import pair_hash, read_pairs
 from world_model.errors import DataError, InputError
+from world_model.training.sources import open_source
 
 
 def quiet(done, total):
@@ -70,6 +71,20 @@ def test_running_again_changes_nothing_and_other_episodes_are_refused(source, fo
     with pytest.raises(DataError, match="holds other episodes"):
         record_pairs(other, folder, 5, 1, quiet)
     assert actions_hash(read_dataset(other)) != actions_hash(read_dataset(source))
+
+
+def test_the_first_episodes_alone_have_a_counterpart(source, folder, tmp_path):
+    """The source's side keeps them all; what is played again is the same as of a longer run."""
+    few = record_pairs(source, tmp_path / "few", 5, 1, quiet, per_shard=2, episodes=2)
+    pairs, every = read_pairs(few), read_pairs(folder)
+    assert (len(pairs), len(pairs.sim), len(pairs.real)) == (2, 2, 3)
+    assert np.array_equal(pairs[1].sim.frames, every[1].sim.frames)
+    assert open_source(few, "real").counts()["episodes"] == 3
+    assert open_source(few, "pairs").counts()["frames"] == len(pairs[0]) + len(pairs[1])
+    shutil.rmtree(few / "sim")
+    shutil.copytree(folder / "sim", few / "sim")
+    with pytest.raises(DataError, match="lists 2 pairs but there are 3 episodes in sim and 3 in real"):
+        read_pairs(few)
 
 
 def test_damage_is_named(folder, tmp_path):
