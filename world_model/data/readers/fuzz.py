@@ -235,10 +235,11 @@ def _serve(sample: Sample, work: Path, seeds: int, answers: int, memory: int) ->
 def _served(sample: Sample, seed: int, work: Path, whole: str) -> dict[str, Any]:
     place = work / str(seed)
     file, mutation, folder = attack(sample, seed, place)
-    start = time.process_time()
+    start = sum(os.times()[:4])  # with what children used that were waited for
     kind, text = _read(folder, sample.layout, whole)
-    used = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    used = sum(os.times()[:4]) - start
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    peak = max(resource.getrusage(one).ru_maxrss for one in who) / 1024
     shutil.rmtree(place)
     return {
         "file": file,
@@ -263,12 +264,23 @@ def _read(folder: Path, layout: str, whole: str) -> tuple[Kind, str]:
 
 
 def _clock(process: int) -> tuple[float, bool]:
-    """Processor time of a process (s), and whether it runs, wants to, or waits for the disk."""
+    """Processor time of a process and its children (s), and whether one runs, wants to, or waits for the disk."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0, False
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), fields[0] in "RD"
+    used, running = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK"), fields[0] in "RD"
+    for more, goes in map(_clock, _children(process)):
+        used, running = used + more, running or goes
+    return used, running
+
+
+def _children(process: int) -> list[int]:
+    """Processes that it has started and that are there; none where the kernel does not tell."""
+    try:
+        return [int(p) for p in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []
 
 
 def to_line(outcome: Outcome) -> str:

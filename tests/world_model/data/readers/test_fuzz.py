@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,6 +40,22 @@ def test_mutations_are_seeded_and_change_something():
         assert first[1] != text
     kinds = {mutate(text, "x.json", np.random.default_rng(seed))[0] for seed in range(40)}
     assert kinds == set(MUTATIONS)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
+def test_the_work_of_children_counts():
+    """As of the one that goes over an HDF5 file first: it may wait for a busy machine while its parent sleeps."""
+    parent = subprocess.Popen(["sh", "-c", "(i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done) & wait; exec sleep 60"])
+    try:
+        seen = set()
+        while (used := fuzzing._clock(parent.pid))[0] < 0.05 or used[1]:
+            seen.add(used[1])
+            time.sleep(0.01)
+        assert True in seen
+        assert fuzzing._clock(parent.pid)[0] >= 0.05  # still known when the child is gone
+    finally:
+        parent.kill()
+        parent.wait()
 
 
 @pytest.mark.parametrize(
