@@ -3,9 +3,11 @@
 from types import MappingProxyType
 
 from simforcing_env.commands.table_labels import LABELS
+from simforcing_env.commands.table_labels_planning import PLANNING
 
 BY_FILE = MappingProxyType(
     {
+        **PLANNING,
         "pusht-coverage": {
             "pearson": "Pearson correlation of predicted and true coverage",
             "mae": "mean absolute error of coverage",

@@ -64,11 +64,14 @@ class Budget:
     def plan(self, observation: Observation, world: World, noise: Streams, end: float) -> Plan:
         """The best of as many proposals as there is time for until ``end`` of the clock.
 
-        The first block is always looked at; where nothing was measured yet, the quickest setting is taken.
+        Where not even the quickest block is known to fit, the policy's own choice is taken unseen, in one step of its
+        sampler; where nothing was measured yet, the quickest setting is taken.
         """
         sight = self.policy.see(observation)
         seeds = noise.seeds()
         setting = self._choose(end - self.clock())
+        if setting == self.settings[-1] and setting in self.paces and not self._fits(setting, end):
+            return self._unseen(sight, noise)
         found: list[tuple[Array, Scores]] = []
         while not found or self._fits(setting, end):
             began = self.clock()
@@ -102,13 +105,25 @@ class Budget:
                 if number:
                     self.paces.setdefault(setting, Pace()).add(self.clock() - began)
 
+    def _unseen(self, sight: Tensor, noise: Streams) -> Plan:
+        """One proposal, of which nothing is imagined."""
+        candidates = self._propose(sight, noise, 1, 1)
+        nothing = np.zeros((len(sight), 1), np.float32)
+        frames = np.zeros((len(sight), 1, 0), np.float32)
+        imagined = Imagined(np.zeros((*frames.shape, self.policy.contract.proprio_dim), np.float32), frames, frames, {})
+        return Plan(
+            candidates[:, 0], candidates, Scores(nothing, nothing, nothing, imagined), np.zeros(len(sight), int)
+        )
+
+    def _propose(self, sight: Tensor, noise: Streams, count: int, steps: int) -> Array:
+        drawn = torch.from_numpy(noise.normal(count, self.policy.horizon, self.policy.contract.action_dim))
+        return self.policy.contract.denormalize_actions(self.policy.chunks(sight, drawn, steps).numpy())
+
     def _block(
         self, sight: Tensor, world: World, setting: Setting, noise: Streams, seeds: list[int]
     ) -> tuple[Array, Scores]:
         """Propose, imagine and judge; all blocks of a plan meet the same noise after their own actions."""
-        drawn = torch.from_numpy(noise.normal(BLOCK, self.policy.horizon, self.policy.contract.action_dim))
-        chunks = self.policy.chunks(sight, drawn, setting.steps).numpy()
-        candidates = self.policy.contract.denormalize_actions(chunks)
+        candidates = self._propose(sight, noise, BLOCK, setting.steps)
         config = replace(self.score, length=setting.length, continuations=setting.continuations)
         score = Scorer(world, self.value, self.policy, config, setting.steps)
         return candidates, score(candidates, Streams(seeds, 1))

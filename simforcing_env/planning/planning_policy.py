@@ -84,6 +84,8 @@ class PlanningPolicy:
     def reset(self, seeds: Sequence[int], tasks: Sequence[Task] = ()) -> None:
         """Begin episodes."""
         self.policy.reset(seeds, tasks)
+        if self.budget is not None and len(seeds) != len(self._seeds):
+            self.budget.paces.clear()  # measured for another number of episodes
         self._seeds, self._tasks, self._last = list(seeds), [task.number for task in tasks], None
         self._noise = Streams(seeds, _SALT)
 
@@ -107,7 +109,8 @@ class PlanningPolicy:
             score = Scorer(world, self.value, self.policy, config.score)
             search = Search(score, self._noise, self.contract, config.search, self._refiner(world))
             plan = self.planner(search, proposals, moment.proprio[:, -1])
-        self._last = moment.proprio[:, -1], plan.actions, self._imagined_proprio(plan)
+        imagined = self._imagined_proprio(plan)
+        self._last = (moment.proprio[:, -1], plan.actions, imagined) if imagined.shape[1] else None
         self.seconds.append(time.perf_counter() - began)
         if self.watch is not None:
             self.watch(moment, plan)

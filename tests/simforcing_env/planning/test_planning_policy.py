@@ -145,5 +145,11 @@ def test_a_budget_is_kept_to(simulator):
     policy, (_, observation) = planner(simulator), true_env(1)
     policy.reset([0])
     plan = policy.plan(observation, budget_ms=1)
-    assert plan.candidates.shape == (1, 10, 8, 2)  # the first block is always looked at
+    assert plan.candidates.shape == (1, 10, 8, 2)  # nothing is known of its cost
     assert plan.actions.shape == (1, 8, 2)
+    plan = policy.plan(observation, budget_ms=1e-3)
+    assert plan.candidates.shape == (1, 1, 8, 2)  # no time to imagine anything
+    assert policy.moment(observation).proprio.shape == (1, 1, 2)
+    policy.reset([0, 1])
+    assert policy.budget is not None
+    assert not policy.budget.paces  # two episodes take longer than one
