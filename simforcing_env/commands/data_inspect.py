@@ -1,6 +1,6 @@
 """Which layout recorded data have, what they hold, what they leave unclear, and what in them is damaged.
 
-Exit status 1 when an episode cannot be read.
+Exit status 1 when an episode, or one of several sets, cannot be read.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated
 import tyro
 
 from simforcing_env.commands.checks import at_least, results_file
+from world_model.errors import SimforcingError
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def run(config: Config) -> None:
     at_least(0, episodes=config.episodes, pictures=config.pictures)
     results_file(config.json)
     results_file(config.sheet, "--sheet")
-    from simforcing_env.data_report import inspect_set, lines, sheet_of
+    from simforcing_env.data_report import Report, inspect_set, lines, sheet_of
     from simforcing_env.pictures import write_png
     from world_model.atomic import replace_text
     from world_model.data.readers.registry import Found, find_sets
@@ -49,11 +50,24 @@ def run(config: Config) -> None:
             print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
 
     sets = find_sets(config.path) if config.layout is None else [Found(config.layout, config.path)]
-    reports = [inspect_set(found, config.episodes, config.pictures, progress) for found in sets]
+    reports: list[Report] = []
+    closed: dict[Found, str] = {}
+    for found in sets:
+        try:
+            reports.append(inspect_set(found, config.episodes, config.pictures, progress))
+        except SimforcingError as error:
+            if len(sets) == 1:
+                raise
+            closed[found] = str(error)
     progress("")
-    print("\n".join(line for report in reports for line in lines(report)))
+    for report in reports:
+        print("\n".join(lines(report)))
+    for found, problem in closed.items():
+        print(f"{found.path}: layout {found.layout}\n  PROBLEM   {problem}")
     if config.json is not None:
-        replace_text(config.json, json.dumps([report.to_json() for report in reports], indent=2) + "\n")
+        told = [report.to_json() for report in reports]
+        told += [{"path": str(f.path), "layout": f.layout, "problems": [problem]} for f, problem in closed.items()]
+        replace_text(config.json, json.dumps(told, indent=2) + "\n")
     sheet = sheet_of(reports)
     if config.sheet is not None:
         if sheet is None:
@@ -61,5 +75,5 @@ def run(config: Config) -> None:
         else:
             write_png(config.sheet, sheet)
             print(f"sheet: {config.sheet}")
-    if any(report.problems for report in reports):
+    if closed or any(report.problems for report in reports):
         raise SystemExit(1)

@@ -35,8 +35,13 @@ def true_episodes(
     if count < 1:
         raise InputError(f"{count} episodes cannot be recorded on the spot; ask for at least 1, or give --dataset")
     from simforcing_env.evaluation.progress import counting
-    from teachers.recording import recorder_for
+    from teachers.recording import RECORDERS, recorder_for
 
+    if contract.name not in RECORDERS:
+        raise InputError(
+            f"no teacher here records episodes under the contract {contract.name!r}; give --dataset, a LeRobot v3.0 "
+            "folder of held-out episodes"
+        )
     recorder = recorder_for(contract, split, RECORDED_SEED, options)
     episodes = []
     with counting(f"recording {split} episodes", count) as step:

@@ -1,6 +1,7 @@
 """`simforcing data inspect` and `data convert` on real files, and what training finds in what they write."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -53,6 +54,20 @@ def test_inspect_finds_damaged_episodes_and_goes_on(sample, tmp_path, capsys):
     assert "PROBLEM   episode 000000007: " in text
     assert "is a Git LFS pointer" in text
     assert "pictures of 1 episodes read" in text
+
+
+def test_inspect_of_several_sets_goes_on_after_one_that_cannot_be_opened(sample, shared_data, tmp_path, capsys):
+    shutil.copytree(sample("bridge-mp4-npz"), tmp_path / "sets/whole")
+    shutil.copytree(shared_data / "bad_inputs/lerobot_v21_libero_meta_only", tmp_path / "sets/meta_only")
+    with pytest.raises(SystemExit) as end:
+        run("data", "inspect", tmp_path / "sets", "--json", tmp_path / "found.json")
+    assert end.value.code == 1
+    text = capsys.readouterr().out
+    assert "whole: layout mp4-npz, 2 episodes" in text
+    assert "meta_only: layout lerobot-v2\n  PROBLEM   episode 0: " in text
+    assert "episode_000000.parquet is missing; check the path" in text
+    whole, broken = json.loads((tmp_path / "found.json").read_text())
+    assert (whole["problems"], len(broken["problems"])) == ([], 1)
 
 
 def test_inspect_of_nothing(tmp_path, capsys):
