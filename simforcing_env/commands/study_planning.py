@@ -4,23 +4,39 @@ Four stages, each of which goes on where it was killed: ``base`` takes that chec
 without plans, over validation starts, lies nearest to the middle of --base-iou; ``rollouts`` records what it does;
 ``posttrain`` trains the world model on with the first P of these, and with as many episodes of each --dataset;
 ``table`` plans with each of these worlds and K, from the same starts, and in the true simulator as the ceiling (see
-``simforcing plan``). Processes may share the work: by --rollouts in ``posttrain``, by --shard in ``table``.
+``simforcing plan``), and leaves a Markdown table with the published numbers too. Processes may share the work: by
+--rollouts in ``posttrain``, by --shard in ``table``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from simforcing_env.commands import plan, posttrain
 from simforcing_env.commands.checks import above, at_least, results_file, some
 
+if TYPE_CHECKING:
+    from world_model.results import Metric
+
 Stage = Literal["base", "rollouts", "posttrain", "table"]
 FORESEER_ALONE = ("train.batch=0", "train.sequences=96", "train.optim.final_rate=0.02")
 BASE = "base.json"
+PUBLISHED: Mapping[int, Mapping[int, float]] = MappingProxyType(
+    {
+        0: {1: 0.637, 5: 0.679, 10: 0.572, 50: 0.418},
+        100: {1: 0.637, 5: 0.847, 10: 0.878, 50: 0.888},
+        200: {1: 0.637, 5: 0.866, 10: 0.916, 50: 0.912},
+        500: {1: 0.637, 5: 0.907, 10: 0.906, 50: 0.938},
+        1000: {1: 0.637, 5: 0.886, 10: 0.945, 50: 0.961},
+    }
+)
+"""IRASim's IoU by P and K (arXiv 2406.14540, 100 trials), whose first model saw demonstrations alone."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +89,8 @@ class Config:
     """I N: this process runs the I-th of N parts of the starts of the table."""
     report_only: bool = False
     """Run nothing in the table: report what its ledger holds."""
+    time: int = 0
+    """Plans to time for each number of candidates, on an idle machine."""
     json: Path | None = None
     """Results file; the ledger goes beside it."""
     seed: int = 0
@@ -189,9 +207,35 @@ def _plan(config: Config) -> None:
             json=config.json,
             shard=config.shard,
             report_only=config.report_only,
+            time=config.time,
             threads=config.threads,
         )
     )
+    if config.json is not None:
+        from world_model.atomic import replace_text
+        from world_model.results import read_results
+
+        text = beside_published(read_results(config.json)["metrics"], config.rollouts, config.k)
+        replace_text(config.json.with_suffix(".md"), text)
+        print(text, end="")
+
+
+def beside_published(metrics: Mapping[str, Metric], rollouts: tuple[int, ...], counts: tuple[int, ...]) -> str:
+    """IoU at the end with its interval by P and K, and the published one after a slash, as a Markdown table."""
+
+    def cell(p: int, k: int) -> str:
+        found, published = metrics.get(f"iou_k{k}_p{p}"), PUBLISHED.get(p, {}).get(k)
+        if found is None:
+            return ""
+        interval = "" if found.low is None else f" ({found.low:.3f} to {found.high:.3f})"
+        return f"{found.value:.3f}{interval}" + ("" if published is None else f" / {published:.3f}")
+
+    lines = [
+        f"| IoU, ours / published | {' | '.join(f'K = {k}' for k in counts)} |",
+        "| --- |" + " ---: |" * len(counts),
+    ]
+    lines += [f"| P = {p} | {' | '.join(cell(p, k) for k in counts)} |" for p in rollouts]
+    return "\n".join(lines) + "\n"
 
 
 def _base(config: Config) -> Path:

@@ -5,13 +5,14 @@ import json
 import pytest
 
 from simforcing_env.commands.main import main
+from simforcing_env.commands.study_planning import beside_published
 from simforcing_env.evaluation.loading import open_simulator
 from simforcing_env.policies.diffusion import new_policy
 from simforcing_env.policies.scene_eyes import scene_eyes
 from tests.simforcing_env.planning.untrained import small_policy
 from world_model.data.lerobot.reader import read_dataset
 from world_model.pretrained import LearnedSimulator
-from world_model.results import read_results
+from world_model.results import Metric, read_results
 from world_model.training.recipes import RECIPES
 
 
@@ -126,6 +127,13 @@ def test_a_policy_is_trained_from_demonstrations(shared_data, tmp_path, capsys):
     assert "nothing to learn from" in capsys.readouterr().err
 
 
+def test_the_published_numbers_stand_beside_ours():
+    metrics = {"iou_k50_p1000": Metric(0.97, 0.96, 0.98, 100, "share"), "iou_k3_p1000": Metric(0.5)}
+    text = beside_published(metrics, (0, 1000), (3, 50))
+    assert text.splitlines()[-1] == "| P = 1000 | 0.500 | 0.970 (0.960 to 0.980) / 0.961 |"
+    assert text.splitlines()[-2] == "| P = 0 |  |  |"
+
+
 @pytest.mark.slow
 def test_the_study_goes_from_policies_to_the_table(tmp_path, capsys):
     run, out = tmp_path / "run", tmp_path / "study"
@@ -139,6 +147,7 @@ def test_the_study_goes_from_policies_to_the_table(tmp_path, capsys):
     names = {f"{label}_{cell}" for label in ("iou", "coverage") for cell in ("k1_p0", "k3_p0", "k1_p2", "k3_p2")}
     metrics = read_results(tmp_path / "plan.json")["metrics"]
     assert names | {"oracle_iou_k2"} <= set(metrics)
+    assert "| P = 2 |" in (tmp_path / "plan.md").read_text()
     assert metrics["iou_k1_p0"].value == metrics["iou_k1_p2"].value  # no plan, the same starts
     assert main([*words, "--report-only"]) == 0
 
