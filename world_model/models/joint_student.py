@@ -22,7 +22,7 @@ from world_model.models.lesson import Backbone, Lesson, Places
 from world_model.rules import Number, Whole, settle
 from world_model.simforcing.condition import ConditionConfig, SimCondition, corrupt, draw_gate
 from world_model.simforcing.motion import Estimates, PairLossConfig, pair_loss
-from world_model.simforcing.pairs import PairClip
+from world_model.simforcing.pairs import PairClip, mixed
 
 FLOWS = ("flow", "bell")
 """Objectives of which pairs can be learned."""
@@ -163,28 +163,24 @@ class JointStudent(nn.Module):
     def sequence_loss(self, clip: Clip | PairClip, generator: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
         """What is foreseen of long frameless clips, for video models that foresee; of pairs, also as the teacher does.
 
-        The teacher's motion is that of all numbers that it foresees, from frame to frame.
+        Each sequence is of one domain, drawn by their weights, which costs half as much as both. The teacher's motion
+        is that of all numbers that it foresees, from frame to frame.
         """
         if isinstance(clip, Clip):
             found: tuple[Tensor, dict[str, Tensor]] = self.video.sequence_loss(clip, generator)
             return found
         config: PairLossConfig = self.config.loss
-        logs: dict[str, Tensor] = {}
-        loss = clip.real.proprio.new_zeros(())
-        for domain, side in (("real", clip.real), ("sim", clip.sim)):
-            more, parts = self.video.sequence_loss(side, generator)
-            loss = loss + config.shares[domain] * more
-            logs |= {f"{name}_{domain}": value for name, value in parts.items()}
-        if not self._teacher or not config.motion * config.foreseen:
-            return loss, logs
-        asked = self.video.asked(clip.sim, config.perturbed, generator)
-        with torch.no_grad():
-            wanted = self._teacher[0].to(loss.device).foreseen_motion(clip.sim, asked)
-        for domain, side in (("real", clip.real), ("sim", clip.sim)):
+        total = sum(config.shares.values())
+        side = mixed(clip, config.shares["real"] / max(total, 1e-9), generator)
+        loss, logs = self.video.sequence_loss(side, generator)
+        if self._teacher and config.motion * config.foreseen:
+            asked = self.video.asked(clip.sim, config.perturbed, generator)
+            with torch.no_grad():
+                wanted = self._teacher[0].to(loss.device).foreseen_motion(clip.sim, asked)
             moved = step_error(self.video.foreseen_motion(side, asked), wanted)
-            loss = loss + config.motion * config.foreseen * config.shares[domain] * moved
-            logs[f"foreseen_{domain}"] = moved.detach()
-        return loss, logs
+            loss = loss + config.motion * config.foreseen * moved
+            logs = {**logs, "foreseen": moved.detach()}
+        return total * loss, logs
 
     def _levels(self, count: int, generator: torch.Generator) -> Tensor:
         """One of each lesson, for both sides and all of its new frames."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 
 from world_model.errors import DataError
@@ -25,6 +26,18 @@ class PairClip:
     def map(self, function: Callable[[Tensor], Tensor]) -> PairClip:
         """Apply ``function`` to every tensor of both sides."""
         return PairClip(self.real.map(function), self.sim.map(function))
+
+
+def mixed(clip: PairClip, share: float, generator: torch.Generator) -> Clip:
+    """Sequences without frames, each of the real side with probability ``share``, else of the simulated one."""
+    real = (torch.rand(len(clip), generator=generator, device=generator.device) < share).to(clip.real.proprio.device)
+
+    def choose(one: Tensor, other: Tensor) -> Tensor:
+        return torch.where(real.reshape(-1, *[1] * (one.ndim - 1)), one, other)
+
+    sides = clip.real, clip.sim
+    state = None if clip.real.state is None or clip.sim.state is None else choose(clip.real.state, clip.sim.state)
+    return replace(clip.real, proprio=choose(*(side.proprio for side in sides)), state=state)
 
 
 class PairWindows(Windows):

@@ -84,7 +84,7 @@ def _staged(nano: Recipe, shaken: float, batch: int) -> tuple[Recipe, Recipe]:
             "video": 10.0,
             "motion": 0.5,
             "pictures": 0.0,
-            "foreseen": 10.0,
+            "foreseen": 40.0,
             "perturbed": shaken,
         },
         "own": 0.0,
@@ -92,7 +92,7 @@ def _staged(nano: Recipe, shaken: float, batch: int) -> tuple[Recipe, Recipe]:
         "misread": shaken,
     }
     first = replace(nano.train, model=model, overfit_steps=0, validation_clips=16)
-    second = replace(first, batch=batch, sequences=nano.train.sequences // 2)  # of each side
+    second = replace(first, batch=batch)
     windows = replace(second.windows, length=min(24, second.windows.length))
     return (
         replace(nano, train=first, side="sim"),

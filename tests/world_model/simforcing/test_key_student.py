@@ -24,6 +24,7 @@ from world_model.models.step_condition import StepConditionConfig
 from world_model.models.unet import UNetConfig
 from world_model.rollout import Rollout
 from world_model.simforcing import ConditionConfig, PairClip, PairLossConfig, Steered
+from world_model.simforcing.pairs import mixed
 
 CHANNELS, GRID, LENGTH = 4, (4, 4), 7
 VIDEO = KeyPointConfig(
@@ -116,7 +117,7 @@ def test_gradients_reach_every_injection_and_the_teacher_never_moves() -> None:
             assert layer.weight.grad.abs().max() > 0
         optimizer.step()
     assert {"flow_real", "flow_sim", "motion_real", "motion_sim", "read_real", "read_sim"} <= set(logs)
-    assert {"foreseen_real", "foreseen_sim"} <= set(foreseen)
+    assert {"foreseen", "sequence_last"} <= set(foreseen)
     assert all(torch.equal(value, before[name]) for name, value in model._teacher[0].state_dict().items())
     assert any(not torch.equal(value, before[name]) for name, value in model.video.state_dict().items())
 
@@ -125,12 +126,12 @@ def test_a_student_that_is_its_teacher_has_no_motion_to_learn() -> None:
     model = key_student()
     model.freeze_teacher()
     _, logs = model.sequence_loss(pair(), generator())
-    assert logs["foreseen_real"] == 0
+    assert logs["foreseen"] == 0
     same = replace(pair(), real=pair().sim)
     _, drawn = key_with(model, misread=0.0, forget=0.0).loss(same, generator())
     assert drawn["motion_sim"] < 1e-3
     model.video.foreseer.change.bias.data += 0.1
-    assert model.sequence_loss(pair(), generator())[1]["foreseen_real"] > 0
+    assert model.sequence_loss(pair(), generator())[1]["foreseen"] > 0
 
 
 def key_with(model: KeyForcing, forget: float, **fields: float) -> KeyForcing:
@@ -140,6 +141,18 @@ def key_with(model: KeyForcing, forget: float, **fields: float) -> KeyForcing:
     other.load_state_dict(model.state_dict())
     other._teacher = model._teacher
     return other
+
+
+def test_each_sequence_is_of_one_domain() -> None:
+    sides = pair()
+    sides = PairClip(sides.real, replace(sides.sim, proprio=sides.sim.proprio + 1, state=clip(9).state))
+    assert torch.equal(mixed(sides, 1.0, generator()).state, sides.real.state)
+    assert torch.equal(mixed(sides, 0.0, generator()).proprio, sides.sim.proprio)
+    many = PairClip(*(side.map(lambda t: t.repeat(50, *[1] * (t.ndim - 1))) for side in (sides.real, sides.sim)))
+    some = mixed(many, 0.8, generator())
+    real = (some.proprio == many.real.proprio).all(dim=2).all(dim=1)
+    assert torch.equal(real, (some.state == many.real.state).all(dim=2).all(dim=1))
+    assert 0.7 < real.float().mean() < 0.9
 
 
 def test_only_the_told_are_misread_and_bodies_keep_their_shape() -> None:
