@@ -32,6 +32,8 @@ class Look:
     """Actions of a candidate that are imagined."""
     continuations: int | None = None
     """Chunks of the policy that follow in imagination; by default 1 in Push-T, to an episode's end in LIBERO."""
+    samples: int = 1
+    """Futures of each candidate, which differ by what the policy does afterwards; their mean counts."""
     penalty: float = 0.5
     """How much of a future's doubt is taken off its value."""
     share_noise: bool = True
@@ -178,7 +180,7 @@ def _planners(config: Config, arena: Arena, policy: DiffusionPolicy, runtime: An
 
     look, habits = config.look, arena.habits
     far = habits.continuations if look.continuations is None else look.continuations
-    score = ScoreConfig(look.length, far, look.penalty, last=habits.last, share_noise=look.share_noise)
+    score = ScoreConfig(look.length, far, look.samples, look.penalty, habits.last, share_noise=look.share_noise)
     plan = PlanningConfig(config.planner, config.execute, None, score, SearchConfig(stay=not habits.ends))
     return Planners(policy, plan, config.value or habits.value, config.pictures, runtime, habits.state)
 

@@ -87,7 +87,7 @@ def run(config: Config) -> None:
     imagine, value = imagination(simulator, config.pictures), make_value(config.value)
     look, habits = config.look, arena.habits
     far = habits.continuations if look.continuations is None else look.continuations
-    score = ScoreConfig(look.length, far, look.penalty, last=habits.last)
+    score = ScoreConfig(look.length, far, look.samples, look.penalty, habits.last)
     names = arena.starts(config.split, config.episodes, config.episodes)
     seeds = [seed_of(config.seed, name) for name in names]
     env = arena.env(policy.contract, len(names), config.execute)

@@ -70,21 +70,27 @@ class Planners:
         """
         if isinstance(count, int) and count == 1:
             return Shortened(self.policy, self.config.execute)
-        imagine, source = self._true(env) if world == TRUE else self._learned(world)
-        config = replace(self.config, budget_ms=count if isinstance(count, float) else None)
-        if isinstance(count, int):
-            config = replace(config, search=replace(config.search, count=count))
-        value = make_value(self.value)
-        return PlanningPolicy(self.policy, imagine, value, config, source=f"{source} {self.value}", watch=watch)
-
-    def _true(self, env: ChunkVectorEnv) -> tuple[Imagination, str]:
+        if world != TRUE:
+            return self.learned(world, count, watch)
         state = self.state
-        return lambda moment: EnvWorld(env, state), TRUE
+        return self._planning(lambda moment: EnvWorld(env, state), TRUE, count, watch)
 
-    def _learned(self, world: str) -> tuple[Imagination, str]:
+    def learned(
+        self, world: str, count: int | float, watch: Callable[[Moment, Plan], None] | None = None
+    ) -> PlanningPolicy:
+        """The same in a learned world P=CHECKPOINT, for any environment."""
         if world not in self._opened:
             simulator = open_simulator(world.partition("=")[2])
             simulator.contract.require_same(self.policy.contract, "the checkpoint", "the policy")
             told = f"{simulator.hash} {self.pictures} {self.runtime.precision}"
             self._opened[world] = imagination(simulator, self.pictures, self.runtime), told
-        return self._opened[world]
+        return self._planning(*self._opened[world], count, watch)
+
+    def _planning(
+        self, imagine: Imagination, source: str, count: int | float, watch: Callable[[Moment, Plan], None] | None
+    ) -> PlanningPolicy:
+        config = replace(self.config, budget_ms=count if isinstance(count, float) else None)
+        if isinstance(count, int):
+            config = replace(config, search=replace(config.search, count=count))
+        value = make_value(self.value)
+        return PlanningPolicy(self.policy, imagine, value, config, source=f"{source} {self.value}", watch=watch)

@@ -67,7 +67,10 @@ class PlanningPolicy:
         self.contract, self.watch = policy.contract, watch
         self.planner = find_planner(config.planner)
         self.name = name or f"{policy.name}+{config.planner}{config.search.count}"
-        self.hash = policy_hash("planning", {**asdict(config), "policy": policy.hash, "world": source})
+        settings = asdict(config)
+        if config.score.samples == 1:
+            del settings["score"]["samples"]  # ledgers from before there was such a field go on
+        self.hash = policy_hash("planning", {**settings, "policy": policy.hash, "world": source})
         self.seconds: list[float] = []
         """What each plan took, for all episodes together."""
         self._seeds: list[int] = []

@@ -66,6 +66,8 @@ class ScoreConfig:
     """Actions of a candidate that are imagined."""
     continuations: int = 1
     """Chunks of the policy that follow in imagination, so that what does not pay at once may pay later."""
+    samples: int = 1
+    """Futures of each candidate, which differ by what the policy does afterwards; their mean counts."""
     penalty: float = 0.5
     """How much of a future's doubt is taken off its value, both in the value's unit."""
     last: int = 4
@@ -77,6 +79,7 @@ class ScoreConfig:
 
     def __post_init__(self) -> None:
         settle(self, {"length": Whole(1, 1024), "continuations": Whole(0, 64), "penalty": Number(0, 1e6)})
+        settle(self, {"samples": Whole(1, 1024)})
         settle(self, {"last": Whole(0, 1024), "share_noise": FLAG, "stopping": FLAG})
 
 
@@ -104,19 +107,22 @@ class Scorer:
 
     def __call__(self, candidates: Array, noise: Streams) -> Scores:
         """``candidates`` ``(B, K, n, A)`` in units, of which ``config.length`` actions are tried."""
-        config, (rows, count) = self.config, candidates.shape[:2]
-        futures = self.world.branch(count, config.share_noise)
-        seen = first = futures.step(candidates[:, :, : config.length])
+        config, many = self.config, candidates.shape[1] * self.config.samples
+        rows = len(candidates)
+        futures = self.world.branch(many, config.share_noise)
+        seen = first = futures.step(candidates[:, :, : config.length].repeat(config.samples, axis=1))
         ends = [self._judge(first)]
         for _ in range(config.continuations):
-            drawn = noise.normal(1 if config.share_noise else count, self.policy.horizon, candidates.shape[3])
-            drawn = np.broadcast_to(drawn, (rows, count, *drawn.shape[2:]))
+            fresh = config.samples if config.share_noise else many
+            drawn = noise.normal(fresh, self.policy.horizon, candidates.shape[3])
+            drawn = np.tile(drawn, (1, many // fresh, 1, 1))
             seen = futures.step(self._follow(seen, drawn)[:, :, : config.length])
             ends.append(self._judge(seen))
         total, value, doubt = (np.stack(part) for part in zip(*ends, strict=True))  # (ends, B, K) each
-        end = total.argmax(axis=0)[None] if config.stopping else np.full((1, rows, count), len(ends) - 1)
-        total, value, doubt = (np.take_along_axis(part, end, axis=0)[0] for part in (total, value, doubt))
-        return Scores(total, value, doubt, first)
+        end = total.argmax(axis=0)[None] if config.stopping else np.full((1, rows, many), len(ends) - 1)
+        parts = (np.take_along_axis(part, end, axis=0)[0] for part in (total, value, doubt))
+        means = (part.reshape(rows, -1, config.samples).mean(-1) for part in parts)
+        return Scores(*means, first.every(config.samples))
 
     def _judge(self, seen: Imagined) -> tuple[Array, Array, Array]:
         """Total, value and doubt ``(B, K)`` at the end of what was seen."""

@@ -54,6 +54,19 @@ class Imagined:
     state: Array | None = None  # (B, K, n, S) where the world knows the model's state
     frames: NDArray[np.uint8] | None = None  # (B, K, n, H, W, 3) canvases where they are drawn; the last at least
 
+    def every(self, step: int) -> Imagined:
+        """The first future, and every ``step``-th after it."""
+        if step == 1:
+            return self
+        return Imagined(
+            self.proprio[:, ::step],
+            self.success[:, ::step],
+            self.uncertainty[:, ::step],
+            {name: values[:, ::step] for name, values in self.labels.items()},
+            None if self.state is None else self.state[:, ::step],
+            None if self.frames is None else self.frames[:, ::step],
+        )
+
 
 class Futures(Protocol):
     """K copies of each of B moments, which go on from step to step."""

@@ -3,7 +3,8 @@
 ``NAME[:ARGUMENTS][+WRAPPER[:ARGUMENTS]]...`` with arguments ``key=value`` joined by commas, such as
 ``pusht:tries=8,blur=10+noise:scale=0.05+delay:steps=2``. A policy of another kind takes its place as the argument:
 ``socket:127.0.0.1:7000``, ``python:my_module:make`` (called with the contract; gives a policy, or anything that
-answers ``select_action`` or ``predict``), ``diffusion:FOLDER`` of ``simforcing policy train``.
+answers ``select_action`` or ``predict``), ``diffusion:FOLDER`` of ``simforcing policy train``. One that plans is
+``planned:policy=FOLDER,count=24``, over the proposals of a diffusion policy.
 """
 
 from __future__ import annotations
@@ -58,8 +59,15 @@ def _diffusion(contract: Contract, arguments: str, name: str) -> Policy:
     return load_diffusion(Path(arguments), contract, name=name)
 
 
+def _planned(contract: Contract, arguments: str, name: str) -> Policy:
+    from simforcing_env.planning.planned import PlannedSettings, planned_policy
+
+    return planned_policy(settings_of(PlannedSettings, arguments, name), contract, name)
+
+
 POLICIES: dict[str, Maker] = {
     "diffusion": _diffusion,
+    "planned": _planned,
     "pusht": _pusht,
     "random": _random,
     "socket": _socket,

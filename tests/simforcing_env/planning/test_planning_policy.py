@@ -12,6 +12,7 @@ from simforcing_env.planning.scoring import ScoreConfig
 from simforcing_env.planning.search import SearchConfig
 from simforcing_env.planning.values import make_value
 from simforcing_env.planning.world import EnvWorld
+from simforcing_env.policies.policy import Task
 from simforcing_env.policies.registry import make_policy
 from simforcing_env.registration import WEIGHTS
 from simforcing_env.teacher_env import TeacherVectorEnv
@@ -139,6 +140,20 @@ def test_a_shortened_policy_is_asked_more_often():
     np.testing.assert_array_equal(actions, policy.act(observation)[:, :3])
     with pytest.raises(InputError, match="take 1 to that"):
         Shortened(policy, 9)
+
+
+def test_a_planned_policy_has_a_specification(tmp_path):
+    """And does what a planner over the same policy does."""
+    small_policy().save(tmp_path / "it")
+    _, observation = true_env(1)
+    contract = small_policy().contract
+    named = make_policy(f"planned:policy={tmp_path / 'it'},count=5,execute=3", contract)
+    named.reset([3], [Task()])
+    assert named.horizon == 3
+    assert named.act(observation).shape == (1, 3, 2)
+    assert named.hash != make_policy(f"planned:policy={tmp_path / 'it'},count=6,execute=3", contract).hash
+    with pytest.raises(InputError, match="write planned:policy=FOLDER"):
+        make_policy("planned:count=5", contract)
 
 
 def test_a_budget_is_kept_to(simulator):

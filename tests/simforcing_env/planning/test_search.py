@@ -117,6 +117,21 @@ def test_common_random_numbers_rank_better():
     assert wrong[True] < 0.7 * wrong[False]
 
 
+def test_the_mean_of_several_futures_ranks_better():
+    given, wrong = proposals(), {1: 0.0, 16: 0.0}
+    truth = np.linalg.norm(given[:, :, 3] - GOAL, axis=-1)
+    for samples in wrong:
+        for seed in range(20):
+            score = line_scorer(noise=20.0, seed=seed)
+            score.config = replace(score.config, share_noise=False, samples=samples)
+            scores = score(given, Streams([1, 2]))
+            assert scores.total.shape == scores.doubt.shape == given.shape[:2]
+            assert scores.imagined.proprio.shape == given.shape
+            chosen = scores.total.argmax(1)
+            wrong[samples] += float((truth[np.arange(2), chosen] - truth.min(1)).sum())
+    assert wrong[16] < 0.7 * wrong[1]
+
+
 def test_unknown_planners_are_named():
     with pytest.raises(InputError, match="rank, cem, icem, mppi, gradient"):
         find_planner("magic")
