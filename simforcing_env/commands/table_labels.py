@@ -72,6 +72,8 @@ LABELS = MappingProxyType(
         "action_mae_still": "control: one true frame read twice",
         "latent_l2_h1": "latent L2, frame 1",
         "latent_l2_h8": "latent L2, frame 8",
+        "psnr_h9": "PSNR, frame 9",
+        "latent_l2_h9": "latent L2, frame 9",
         "psnr_h15": "PSNR, frame 15",
         "latent_l2_h15": "latent L2, frame 15",
         "psnr_h30": "PSNR, frame 30",

@@ -109,6 +109,10 @@ BY_FILE = MappingProxyType(
             "ratio_memory": "published over our memory, float32",
             "ratio_memory_best": "published over our memory, best precision of each",
         },
+        "real-": {
+            "shuffle_gap_db": "PSNR lost with another episode's actions",
+            "zero_gap_db": "PSNR lost when told to hold still",
+        },
         "reader-fuzz": {
             "mutations": "damaged files",
             "clear_errors": "refused by one clear sentence",
