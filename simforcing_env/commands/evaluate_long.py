@@ -34,15 +34,14 @@ def run(config: Config) -> None:
     """Generate, measure, print, write."""
     import numpy as np
 
-    from simforcing_env.evaluation.loading import open_rollout
     from simforcing_env.evaluation.long import carrying, evaluate_long, long_metrics
     from simforcing_env.evaluation.progress import counting
-    from simforcing_env.evaluation.protocol_running import find_tools, finish, held_out_episodes
+    from simforcing_env.evaluation.protocol_running import find_tools, finish, held_out_episodes, open_guided
 
     at_least(1, chunk=config.chunk, horizons=config.horizons)
     at_least(1, episodes=config.episodes or None)
     some(horizons=config.horizons)
-    simulator, rollout = open_rollout(config)
+    simulator, rollout = open_guided(config)
     tools = find_tools(simulator.contract, config.download)
     episodes = held_out_episodes(config, simulator.contract)
     generator = np.random.default_rng(config.seed)

@@ -58,9 +58,8 @@ def run(config: Config) -> None:
     from tqdm import tqdm
 
     from simforcing_env.evaluation.distributions import distribution_metrics
-    from simforcing_env.evaluation.loading import open_rollout
     from simforcing_env.evaluation.progress import counting
-    from simforcing_env.evaluation.protocol_running import find_tools, finish, held_out_episodes
+    from simforcing_env.evaluation.protocol_running import find_tools, finish, held_out_episodes, open_guided
     from simforcing_env.evaluation.recovery import check_apart, recovery_metrics
     from simforcing_env.evaluation.short import evaluate_short, short_metrics
     from world_model.metrics.clips import cut_windows
@@ -71,7 +70,7 @@ def run(config: Config) -> None:
     at_least(0, training_episodes=config.training_episodes, fvd_windows=config.fvd_windows)
     at_least(1, inverse_steps=config.inverse_steps)
     some(horizons=config.horizons)
-    simulator, rollout = open_rollout(config)
+    simulator, rollout = open_guided(config)
     contract = simulator.contract
     tools = find_tools(contract, config.download)
     episodes = held_out_episodes(config, contract)

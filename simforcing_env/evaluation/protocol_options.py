@@ -16,5 +16,8 @@ class ProtocolOptions(EvaluationOptions):
     """Episodes to use, the first ones; 0 for all of a data set."""
     also: tuple[Path, ...] = ()
     """Further data sets whose episodes come after those of --dataset, such as val and test of few recordings."""
+    guidance: float | None = None
+    """How strongly frames follow the actions: 1 as published, more beyond what training showed; for models that were
+    trained with actions left out now and then. By default the checkpoint's."""
     download: bool = False
     """Ask the hub for networks of FID and FVD that are not on this machine; without it such a metric is missing."""

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simforcing_env.commands.checks import at_least
 from simforcing_env.evaluation.episodes import true_episodes
+from simforcing_env.evaluation.loading import open_rollout
 from simforcing_env.evaluation.protocol_options import ProtocolOptions
 from simforcing_env.evaluation.reporting import print_metrics, provenance
 from simforcing_env.evaluation.track_files import write_track_files
@@ -18,6 +20,7 @@ from simforcing_env.evaluation.tracks import Track, episodes_hash
 from world_model.checkpoint import sha256
 from world_model.contract import Contract
 from world_model.data.episode import Episode
+from world_model.diffusion.guidance import guided
 from world_model.errors import InputError
 from world_model.metrics.lpips import SMALLEST, Lpips, load_lpips
 from world_model.metrics.weights import NETWORKS, find
@@ -33,6 +36,19 @@ class Tools:
     lpips: Lpips | None = None
     missing: dict[str, str] = field(default_factory=dict)
     networks: dict[str, str] = field(default_factory=dict)
+
+
+def open_guided(config: ProtocolOptions) -> tuple[LearnedSimulator, Rollout]:
+    """As `open_rollout`, with the guidance that is asked for.
+
+    Raises:
+        InputError: also guidance of a model that needs its actions.
+    """
+    at_least(0, guidance=config.guidance)
+    simulator, rollout = open_rollout(config)
+    if config.guidance is not None:
+        rollout.sampler = guided(rollout.sampler, simulator.model, config.guidance)
+    return simulator, rollout
 
 
 def find_tools(contract: Contract, download: bool) -> Tools:
@@ -93,7 +109,7 @@ def finish(
             "hash": episodes_hash(episodes),
             "from": _source(config),
         },
-        "settings": dict(settings),
+        "settings": {**settings, **({} if config.guidance is None else {"guidance": config.guidance})},
         "missing": tools.missing,
         "networks": tools.networks,
         "films": shown,

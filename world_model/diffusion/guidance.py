@@ -74,3 +74,18 @@ class GuidedSampler:
     def sample(self, model: WorldModel, history: History, actions: Tensor, noise: Callable[[int], Tensor]) -> Denoised:
         plain = self.config.scale == 1
         return self.inner.sample(model if plain else Guided(model, self.config.scale), history, actions, noise)  # type: ignore[arg-type]
+
+
+def guided(sampler: Sampler, model: WorldModel, scale: float) -> Sampler:
+    """``sampler`` with guidance ``scale`` in place of its own.
+
+    Raises:
+        InputError: ``model`` cannot leave out its actions, and ``scale`` is not 1.
+    """
+    from world_model.diffusion import SAMPLERS
+
+    inner = sampler.inner if isinstance(sampler, GuidedSampler) else sampler
+    if scale == 1:
+        return inner
+    Guided(model, scale)  # refuses models that need their actions
+    return GuidedSampler(GuidedConfig(to_dict(SAMPLERS, inner), scale))

@@ -92,6 +92,11 @@ def test_further_data_sets_follow_a_first_one(held_out: Path, capsys: pytest.Cap
     assert "there is no --dataset that it could follow" in capsys.readouterr().err
 
 
+def test_guidance_of_a_model_that_needs_its_actions(held_out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert simforcing("evaluate", "long", "--dataset", held_out, "--guidance", 2) == 2
+    assert "was not trained without actions; use guidance 1" in capsys.readouterr().err
+
+
 class Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()

@@ -131,13 +131,14 @@ def test_real_robots(shared_data: Path, tmp_path: Path) -> None:
     held = tmp_path / "runs/data/bridge_rlds"
     asked = ["--checkpoint", tmp_path / "runs/bridge_rlds-seed-0/checkpoint", "--dataset", held / "val", "--also"]
     for protocol, more, count in (("long", [], "episodes"), ("short", ["--frames", 9, "--stride", 10], "windows")):
-        more += ["--no-distributions"] if protocol == "short" else []
+        more += ["--no-distributions"] if protocol == "short" else ["--guidance", 2]
         words = ["evaluate", protocol, *asked, held / "test", *more, "--json", tmp_path / f"{protocol}.json"]
         assert main([str(word) for word in words]) == 0
         written = json.loads((tmp_path / f"{protocol}.json").read_text())
         assert written["metrics"][count]["value"] == written["metrics"][count]["n"] == 4  # two episodes of each
         assert written["notes"]["episodes"]["from"] == "val, test"
         assert written["notes"]["settings"]["chunk" if protocol == "long" else "frames"] == 9
+        assert written["notes"]["settings"].get("guidance") == (2 if protocol == "long" else None)
 
 
 def test_unknown_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

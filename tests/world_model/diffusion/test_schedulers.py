@@ -7,8 +7,16 @@ from typing import Any
 import pytest
 import torch
 
-from world_model.diffusion import SAMPLERS, GuidedConfig, GuidedSampler, SchedulerConfig, SchedulerSampler
-from world_model.diffusion.guidance import Guided
+from world_model.diffusion import (
+    SAMPLERS,
+    EulerConfig,
+    EulerSampler,
+    GuidedConfig,
+    GuidedSampler,
+    SchedulerConfig,
+    SchedulerSampler,
+)
+from world_model.diffusion.guidance import Guided, guided
 from world_model.diffusion.objectives import Ddpm, DdpmConfig
 from world_model.diffusion.schedulers import FEWEST
 from world_model.errors import InputError
@@ -99,6 +107,13 @@ def test_guidance_is_a_line_through_two_answers() -> None:
 def test_guidance_needs_a_model_that_can_do_without_actions() -> None:
     with pytest.raises(InputError, match="object was not trained without actions"):
         Guided(object(), 2.0)
+    plain = EulerSampler(EulerConfig(3))
+    with pytest.raises(InputError, match="object was not trained without actions"):
+        guided(plain, object(), 2.0)  # type: ignore[arg-type]
+    assert guided(plain, object(), 1.0) is plain  # type: ignore[arg-type]
+    again = guided(guided(plain, Noise(), 2.0), Noise(), 3.0)  # type: ignore[arg-type]
+    assert isinstance(again, GuidedSampler)
+    assert (again.config.scale, again.steps, again.inner.config) == (3.0, 3, plain.config)  # type: ignore[attr-defined]
 
 
 def test_they_are_saved_and_take_other_steps() -> None:
