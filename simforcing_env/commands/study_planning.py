@@ -53,6 +53,8 @@ class Config:
     """What the base policy is to reach without plans."""
     base_episodes: int = 100
     """Validation starts on which that is measured."""
+    execute: int = 8
+    """Actions after which the policy is asked again and plans are made anew; fewer make both better and dearer."""
     checkpoint: str = "pusht-nano"
     """World model that the study begins with, P = 0."""
     rollouts: tuple[int, ...] = (0, 100, 200, 500, 1000)
@@ -105,6 +107,7 @@ def run(config: Config) -> None:
     """Run the stages that are asked for."""
     at_least(0, rollouts=config.rollouts, seed=config.seed, noise=config.noise)
     at_least(1, base_episodes=config.base_episodes, transitions=config.transitions, episodes=config.episodes)
+    at_least(1, execute=config.execute)
     above(0, cpu_minutes=config.cpu_minutes, learning_rate=config.learning_rate)
     some(rollouts=config.rollouts, stages=config.stages, k=config.k)
     results_file(config.json)
@@ -130,6 +133,7 @@ def _choose_base(config: Config) -> None:
             plan.Config(
                 folder,
                 k=(1,),
+                execute=config.execute,
                 episodes=config.base_episodes,
                 steps=config.steps,
                 together=config.together,
@@ -156,7 +160,7 @@ def _record(config: Config) -> None:
     options = {
         "policy": f"diffusion:{_base(config)}",
         "transitions": config.transitions,
-        "execute": plan.Config.execute,
+        "execute": config.execute,
         "noise": config.noise,
     }
     if most:
@@ -199,6 +203,7 @@ def _plan(config: Config) -> None:
             oracle_k=config.oracle_k,
             oracle_episodes=config.oracle_episodes,
             look=config.look,
+            execute=config.execute,
             split=config.split,
             episodes=config.episodes,
             steps=config.steps,
