@@ -121,8 +121,8 @@ class Scorer:
         total, value, doubt = (np.stack(part) for part in zip(*ends, strict=True))  # (ends, B, K) each
         end = total.argmax(axis=0)[None] if config.stopping else np.full((1, rows, many), len(ends) - 1)
         parts = (np.take_along_axis(part, end, axis=0)[0] for part in (total, value, doubt))
-        means = (part.reshape(rows, -1, config.samples).mean(-1) for part in parts)
-        return Scores(*means, first.every(config.samples))
+        total, value, doubt = (part.reshape(rows, -1, config.samples).mean(-1) for part in parts)
+        return Scores(total, value, doubt, first.every(config.samples))
 
     def _judge(self, seen: Imagined) -> tuple[Array, Array, Array]:
         """Total, value and doubt ``(B, K)`` at the end of what was seen."""
