@@ -30,6 +30,9 @@ NAMES = {
     "compare-libero-goal": "pearson spearman kendall mmrv bias kappa policies tasks episodes noise_floor speedup",
     "ppi": "width_ratio coverage",
     "irasim-params": "S B L XL VDM LVDM",
+    "irasim-study": " ".join(
+        f"{m}_{n}" for m in ("frame_ada", "video_ada", "lvdm", "vdm") for n in ("psnr", "latent_l2")
+    ),
     "irasim-trainstep": "ratio_step ratio_memory",
     "real-robots": "bridge_v2_seen_psnr bridge_v2_held_out_psnr bridge_rlds_seen_psnr bridge_rlds_held_out_psnr "
     "droid_seen_psnr droid_held_out_psnr droid_new_setup_seen_psnr droid_new_setup_held_out_psnr",
