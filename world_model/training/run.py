@@ -14,14 +14,17 @@ import torch
 from torch import nn
 
 from world_model.atomic import replace_text
+from world_model.canvas import canvas_shape
 from world_model.checkpoint import load_state, open_folder, read_json
 from world_model.codecs import load_codec, save_codec
 from world_model.codecs.making import check_codec, make_codec
-from world_model.contract import first_difference
+from world_model.contract import Contract, first_difference
 from world_model.diffusion import SAMPLERS
-from world_model.errors import DataError
+from world_model.errors import DataError, InputError
+from world_model.interface import Codec
 from world_model.models import MODELS
 from world_model.models.joint_student import JointStudent
+from world_model.models.video_diffusion import VideoConfig
 from world_model.models.wan import begin_with, read_transformer
 from world_model.pretrained import LearnedSimulator
 from world_model.registry import build, build_config
@@ -83,6 +86,8 @@ def start_run(
     weights = weights * (net.latent_channels // len(weights)) if len(weights) > 1 else ()
     values = {**plan.train.model, "channel_weights": weights}
     kind, model_config = build_config(MODELS, values, f"recipe {name!r}")
+    if isinstance(model_config, VideoConfig):
+        _check_fits(model_config, data.contract, net, name)
     with torch.random.fork_rng():
         torch.manual_seed(plan.train.seed)  # torch's layers draw their first weights from the global generator
         model = MODELS[kind][1](model_config)
@@ -116,6 +121,23 @@ def start_run(
     trainer = Trainer(plan.train, model, net, data.contract, windows, validation, sampler, out, export, device)
     trainer.lock = lock
     return trainer
+
+
+def _check_fits(config: VideoConfig, contract: Contract, codec: Codec, name: str) -> None:
+    """Refuse a published model whose shapes are not those of the data and the codec."""
+    height, width = canvas_shape(contract)[:2]
+    needed = {
+        "action_dim": contract.action_dim,
+        "latent_channels": codec.latent_channels,
+        "grid": (height // codec.downsample, width // codec.downsample),
+    }
+    for field, wanted in needed.items():
+        told = getattr(config, field, wanted)
+        if told != wanted:
+            raise InputError(
+                f"recipe {name!r} has a model with {field} {told} but data {contract.name!r} and codec need {wanted}; "
+                f"give --set train.model.{field}={json.dumps(wanted)}, or other data"
+            )
 
 
 def _is_main() -> bool:

@@ -75,6 +75,26 @@ def test_unknown_model(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert "model 'gan' is unknown; the models are " + ", ".join(STUDY) in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("sets", "text"),
+    [
+        ((), "action_dim 7 but data 'pusht' and codec need 2; give --set train.model.action_dim=2"),
+        (
+            ("train.model.action_dim=2", "train.model.grid=[8,8]"),
+            "grid (8, 8) but data 'pusht' and codec need (16, 16)",
+        ),
+        (("train.model.action_dim=2", "codec.channels=12"), "latent_channels 24 but data 'pusht' and codec need 12"),
+    ],
+)
+def test_data_of_other_shapes(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], sets: tuple[str, ...], text: str
+) -> None:
+    places = ["--dataset", data / "train", "--held-out", data / "validation", "--out", tmp_path / "run"]
+    words = ["train", "--config", "robots-nano", *places, *(word for one in sets for word in ("--set", one))]
+    assert main([str(word) for word in words]) == 2
+    assert text in capsys.readouterr().err
+
+
 def test_scaling(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
