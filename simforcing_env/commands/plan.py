@@ -67,6 +67,8 @@ class Config:
     look: Look = field(default_factory=Look)
     execute: int = 8
     """Actions that are carried out before the next plan."""
+    execute_alone: int | None = None
+    """Actions after which the policy is asked again where it acts without a plan; by default as many."""
     policy_steps: int | None = None
     """Steps of the policy's sampler; by default its own."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
@@ -115,7 +117,8 @@ def run(config: Config) -> None:
 
     at_least(1, episodes=config.episodes, steps=config.steps, together=config.together, threads=config.threads)
     at_least(1, oracle_k=config.oracle_k, oracle_episodes=config.oracle_episodes)
-    at_least(1, k=config.k, execute=config.execute, policy_steps=config.policy_steps)
+    at_least(1, k=config.k, execute=config.execute, execute_alone=config.execute_alone)
+    at_least(1, policy_steps=config.policy_steps)
     at_least(0, seed=config.seed, time=config.time, look__continuations=config.look.continuations)
     above(0, look__length=config.look.length, budget_ms=config.budget_ms)
     some(k=config.k)
@@ -138,11 +141,13 @@ def run(config: Config) -> None:
     names = arena.starts(config.split, count, together, config.tasks)
     ledger = None if config.json is None else config.json.with_suffix(".ledger.jsonl")
     found = known_trials(ledger) if ledger else {}
-    env = arena.env(policy.contract, together, config.execute)
+    alone = config.execute_alone or config.execute
+    envs = {chunk: arena.env(policy.contract, together, chunk) for chunk in {config.execute, alone}}
     keys: dict[str, list[str]] = {}
     for world in worlds:
         counts = config.k if world != TRUE or config.oracle_k is None else config.oracle_k
         for much in (*counts, *config.budget_ms):
+            env = envs[alone if much == 1 and isinstance(much, int) else config.execute]
             name, planning = cell_name(world, much), planners.make(world, much, env)
 
             def report(trial: Trial, name: str = name) -> None:
@@ -161,7 +166,8 @@ def run(config: Config) -> None:
             mine = [start for start in own if key(start) not in found]
             if mine and not config.report_only:
                 run_trials(env, planning, mine, config.seed, steps, report, task=arena.task())
-    env.close()
+    for env in envs.values():
+        env.close()
     found |= known_trials(ledger) if ledger else {}
     cells = {name: done for name, own in keys.items() if (done := [found[key] for key in own if key in found])}
     metrics = table(cells, config.seed) | _times(config, arena, planners, worlds[0], names[:1])
@@ -182,7 +188,8 @@ def _planners(config: Config, arena: Arena, policy: DiffusionPolicy, runtime: An
     far = habits.continuations if look.continuations is None else look.continuations
     score = ScoreConfig(look.length, far, look.samples, look.penalty, habits.last, share_noise=look.share_noise)
     plan = PlanningConfig(config.planner, config.execute, None, score, SearchConfig(stay=not habits.ends))
-    return Planners(policy, plan, config.value or habits.value, config.pictures, runtime, habits.state)
+    value = config.value or habits.value
+    return Planners(policy, plan, value, config.pictures, runtime, habits.state, config.execute_alone)
 
 
 def _write(config: Config, cells: dict[str, list[Trial]], metrics: dict[str, Metric], policy: DiffusionPolicy) -> None:

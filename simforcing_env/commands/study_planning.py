@@ -54,7 +54,9 @@ class Config:
     base_episodes: int = 100
     """Validation starts on which that is measured."""
     execute: int = 8
-    """Actions after which the policy is asked again and plans are made anew; fewer make both better and dearer."""
+    """Actions of a plan that are carried out before the next one."""
+    execute_alone: int | None = None
+    """Actions after which the policy is asked again where it acts without a plan; by default as many."""
     checkpoint: str = "pusht-nano"
     """World model that the study begins with, P = 0."""
     rollouts: tuple[int, ...] = (0, 100, 200, 500, 1000)
@@ -107,7 +109,7 @@ def run(config: Config) -> None:
     """Run the stages that are asked for."""
     at_least(0, rollouts=config.rollouts, seed=config.seed, noise=config.noise)
     at_least(1, base_episodes=config.base_episodes, transitions=config.transitions, episodes=config.episodes)
-    at_least(1, execute=config.execute)
+    at_least(1, execute=config.execute, execute_alone=config.execute_alone)
     above(0, cpu_minutes=config.cpu_minutes, learning_rate=config.learning_rate)
     some(rollouts=config.rollouts, stages=config.stages, k=config.k)
     results_file(config.json)
@@ -134,6 +136,7 @@ def _choose_base(config: Config) -> None:
                 folder,
                 k=(1,),
                 execute=config.execute,
+                execute_alone=config.execute_alone,
                 episodes=config.base_episodes,
                 steps=config.steps,
                 together=config.together,
@@ -160,7 +163,7 @@ def _record(config: Config) -> None:
     options = {
         "policy": f"diffusion:{_base(config)}",
         "transitions": config.transitions,
-        "execute": config.execute,
+        "execute": config.execute_alone or config.execute,
         "noise": config.noise,
     }
     if most:
@@ -204,6 +207,7 @@ def _plan(config: Config) -> None:
             oracle_episodes=config.oracle_episodes,
             look=config.look,
             execute=config.execute,
+            execute_alone=config.execute_alone,
             split=config.split,
             episodes=config.episodes,
             steps=config.steps,

@@ -45,6 +45,7 @@ class Planners:
         config: of all plans; the number of candidates and the budget are the cell's.
         pictures: draw all imagined frames.
         state: of `EnvWorld`, for plans in the true simulator.
+        alone: actions after which the policy is asked again where it does not plan; None for as many as of a plan.
     """
 
     policy: DiffusionPolicy
@@ -53,6 +54,7 @@ class Planners:
     pictures: bool
     runtime: Runtime
     state: Callable[[ChunkVectorEnv], Array] | None = None
+    alone: int | None = None
 
     def __post_init__(self) -> None:
         self._opened: dict[str, tuple[Imagination, str]] = {}
@@ -69,7 +71,7 @@ class Planners:
         One candidate is the base policy without a plan.
         """
         if isinstance(count, int) and count == 1:
-            return Shortened(self.policy, self.config.execute)
+            return Shortened(self.policy, self.alone or self.config.execute)
         if world != TRUE:
             return self.learned(world, count, watch)
         state = self.state

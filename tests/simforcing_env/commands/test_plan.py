@@ -67,6 +67,15 @@ def test_processes_share_a_table(policy, tmp_path):
     assert starts == ["seed-800001", "seed-800000", "seed-800002"]
 
 
+def test_the_policy_alone_may_be_asked_more_often(policy, tmp_path):
+    out = tmp_path / "plan.json"
+    common = ["--episodes", "1", "--together", "1", "--k", "1"]
+    assert plan(policy, out, *common) == 0
+    assert plan(policy, out, *common, "--execute-alone", "4") == 0  # as before
+    assert plan(policy, out, *common, "--execute-alone", "2") == 0
+    assert len(out.with_suffix(".ledger.jsonl").read_text().splitlines()) == 2
+
+
 def test_the_oracle_has_its_cell(policy, tmp_path):
     out = tmp_path / "plan.json"
     more = ["--oracle-k", "3", "--oracle-episodes", "1", "--k", "1"]
