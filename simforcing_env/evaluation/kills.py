@@ -135,7 +135,7 @@ def _train(out: Path, data: Path, sets: tuple[str, ...]) -> None:
     from simforcing_env.commands import train as command
 
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-        command.run(command.Config(dataset=data, held_out=data, out=out, set=sets, device="cpu"))
+        command.run(command.Config(dataset=(data,), held_out=data, out=out, set=sets, device="cpu"))
 
 
 def _step(out: Path) -> int:
