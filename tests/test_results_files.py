@@ -33,6 +33,7 @@ NAMES = {
     "irasim-study": " ".join(
         f"{m}_{n}" for m in ("frame_ada", "video_ada", "lvdm", "vdm") for n in ("psnr", "latent_l2")
     ),
+    "irasim-scaling": "xs_latent_l2 s_latent_l2 m_latent_l2 l_latent_l2",
     "irasim-trainstep": "ratio_step ratio_memory",
     "real-robots": "bridge_v2_seen_psnr bridge_v2_held_out_psnr bridge_rlds_seen_psnr bridge_rlds_held_out_psnr "
     "droid_seen_psnr droid_held_out_psnr droid_new_setup_seen_psnr droid_new_setup_held_out_psnr",
