@@ -74,7 +74,7 @@ MISTAKES = (
     ("train", "--codec a --initial b", "--codec and --initial cannot go together"),
     ("train", "--threads 0", "--threads is 0"),
     ("train", "--stop-at -1", "--stop-at is -1"),
-    ("train", "--set train.batch=0", "train.batch is 0"),
+    ("train", "--set train.batch=-1", "train.batch is -1"),
     ("train", "--set train.precision=half", "train.precision is 'half'"),
     ("train", "--set train.windows.length=3", "train.windows holds 3 known frames of 3"),
     ("train", "--set train.model.wings=2", "unknown field 'wings'"),
