@@ -37,9 +37,8 @@ NAMES = {
     "irasim-trainstep": "ratio_step ratio_memory",
     "real-robots": "bridge_v2_seen_psnr bridge_v2_held_out_psnr bridge_rlds_seen_psnr bridge_rlds_held_out_psnr "
     "droid_seen_psnr droid_held_out_psnr droid_new_setup_seen_psnr droid_new_setup_held_out_psnr",
-    "plan-pusht": " ".join(
-        f"{n}_k{k}_p{p}" for n in ("iou", "coverage") for k in (1, 5, 10, 50) for p in (0, 100, 200, 500, 1000)
-    ),
+    "plan-pusht": "oracle_iou_k50 "
+    + " ".join(f"{n}_k{k}_p{p}" for n in ("iou", "coverage") for k in (1, 5, 10, 50) for p in (0, 100, 200, 500, 1000)),
     "pusht-calibration": "brier_true brier_generated auroc_true auroc_generated",
 }
 
