@@ -130,7 +130,7 @@ BY_FILE = MappingProxyType(
 """Beginning of a results file's name to labels that stand before `LABELS`."""
 
 
-def label(file: str, metric: str) -> str:
-    """What a metric of the results file ``file`` (without its ending) is called; its name where nothing is known."""
+def label(file: str, metric: str) -> str | None:
+    """What a metric of the results file ``file`` (without its ending) is called, where that is known."""
     own = next((labels for start, labels in BY_FILE.items() if file.startswith(start)), {})
-    return own.get(metric) or LABELS.get(metric, f"`{metric}`")
+    return own.get(metric, LABELS.get(metric))

@@ -89,7 +89,7 @@ def _results_table(path: Path, names: list[str], folder: Path) -> str:
     for name, metric in metrics.items():
         interval = "" if metric.low is None or metric.high is None else f"{show(metric.low)} to {show(metric.high)}"
         value = f"{show(metric.value)} {metric.unit}".strip()
-        rows.append([label(path.stem, name), value, interval, "" if metric.n is None else str(metric.n)])
+        rows.append([label(path.stem, name) or f"`{name}`", value, interval, "" if metric.n is None else str(metric.n)])
     return _framed(_markdown(rows), record, path, folder, command=not names)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simforcing_env.commands.table_labels import LABELS
+from simforcing_env.commands.table_labels_by_file import label
 from simforcing_env.commands.tables import show
 from simforcing_env.evaluation.protocols import PROTOCOLS
 from world_model.atomic import replace_text
@@ -81,9 +81,11 @@ def _section(path: Path, record: Mapping[str, Any]) -> list[str]:
     parts += [f"<p class=missing>{_text(sentence)}</p>" for sentence in notes.get("missing", {}).values()]
     named = PUBLISHED.get(protocol, ())
     whole = {name: metric for name, metric in metrics.items() if not _at_frame(name)}
-    parts.append(_table("Published metrics", {n: whole[n] for n in named if n in whole}))
-    parts.append(_table("Beyond the paper" if named else "", {n: m for n, m in whole.items() if n not in named}))
-    parts.append(_by_frame({name: metric for name, metric in metrics.items() if _at_frame(name)}))
+    parts.append(_table(path.stem, "Published metrics", {n: whole[n] for n in named if n in whole}))
+    parts.append(
+        _table(path.stem, "Beyond the paper" if named else "", {n: m for n, m in whole.items() if n not in named})
+    )
+    parts.append(_by_frame(path.stem, {name: metric for name, metric in metrics.items() if _at_frame(name)}))
     media = path.parent / "media"
     for name, said in (("-curves", "By generated frame; bands are 95 % intervals over episodes."), ("", "")):
         if (picture := media / f"{path.stem}{name}.png").is_file():
@@ -123,22 +125,21 @@ def _at_frame(name: str) -> bool:
     return name.rpartition("_h")[2].isdigit()
 
 
-def _table(title: str, metrics: Mapping[str, Metric]) -> str:
+def _table(file: str, title: str, metrics: Mapping[str, Metric]) -> str:
     if not metrics:
         return ""
     rows = [f"<table><caption>{_text(title)}</caption>", "<tr><th>metric<th>name<th class=n>value"]
     rows[-1] += "<th>unit<th class=n>95 % interval<th class=n>n"
     for name, metric in metrics.items():
-        label = LABELS.get(name, "")
         count = "" if metric.n is None else metric.n
         rows.append(
-            f"<tr><td>{_text(label)}<td><code>{_text(name)}</code><td class=n>{show(metric.value)}"
+            f"<tr><td>{_text(label(file, name) or '')}<td><code>{_text(name)}</code><td class=n>{show(metric.value)}"
             f"<td>{_text(metric.unit)}<td class=n>{_interval(metric)}<td class=n>{count}"
         )
     return "\n".join([*rows, "</table>"])
 
 
-def _by_frame(metrics: Mapping[str, Metric]) -> str:
+def _by_frame(file: str, metrics: Mapping[str, Metric]) -> str:
     """Measures down, frames across."""
     places = sorted({int(name.rpartition("_h")[2]) for name in metrics})
     names = list(dict.fromkeys(name.rpartition("_h")[0] for name in metrics))
@@ -150,7 +151,7 @@ def _by_frame(metrics: Mapping[str, Metric]) -> str:
         cells = [metrics.get(f"{name}_h{k}") for k in places]
         written = [f"{show(m.value)}<br><small>{_interval(m)}</small>" if m else "" for m in cells]
         unit = next((m.unit for m in cells if m and m.unit), "")
-        title = LABELS.get(name, name) + (f", {unit}" if unit else "")
+        title = (label(file, name) or name) + (f", {unit}" if unit else "")
         rows.append(f"<tr><td>{_text(title)}" + "".join(f"<td class=n>{cell}" for cell in written))
     return "\n".join([*rows, "</table>"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -94,6 +95,23 @@ def counted_passes(model: JointStudent, monkeypatch: pytest.MonkeyPatch) -> list
     return calls
 
 
+def guided_calls(
+    generate: Callable[..., Tensor],
+    model: JointStudent,
+    side: Clip,
+    sim: Tensor,
+    guidance: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> list[bool]:
+    """The passes of a guided generation; check that a guidance of 0 is the model that is not told."""
+    calls = counted_passes(model, monkeypatch)
+    made = generate(Steered(model, sim, guidance), side)
+    told = list(calls)
+    if guidance == 0:
+        assert torch.equal(made, generate(model, side))
+    return told
+
+
 def test_a_closed_gate_is_the_unconditioned_model_bit_for_bit() -> None:
     closed_gate(student(), clip(), clip(5).latents, known=1)
 
@@ -105,13 +123,9 @@ def test_an_untrained_condition_changes_nothing() -> None:
 
 @pytest.mark.parametrize(("guidance", "passes"), [(1.0, 3), (0.0, 3), (0.6, 6)])
 def test_guidance_and_its_passes(guidance: float, passes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, side, sim = student(), clip(), clip(5).latents
-    calls = counted_passes(model, monkeypatch)
-    made = generate(Steered(model, sim, guidance), side)
+    calls = guided_calls(generate, student(), clip(), clip(5).latents, guidance, monkeypatch)
     assert len(calls) == passes
     assert calls.count(True) == (0 if guidance == 0 else 3)
-    if guidance == 0:
-        assert torch.equal(made, generate(model, side))
 
 
 def test_guidance_is_linear_in_one_step() -> None:
