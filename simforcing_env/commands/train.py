@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from simforcing_env.commands.checks import above, at_least
+from simforcing_env.commands.checks import above, at_least, some
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ def run(config: Config) -> None:
     from world_model.pretrained import register_folder
     from world_model.training.run import start_run
 
+    some(dataset=config.dataset)
     above(0, minutes=config.minutes, cpu_minutes=config.cpu_minutes)
     at_least(0, stop_at=config.stop_at)
     at_least(1, threads=config.threads)

@@ -61,7 +61,8 @@ def start_run(
     net = None if codec is None else load_codec(codec)
     data, other = open_source(dataset, plan.side, plan.episodes), open_source(held_out, plan.side)
     first = None if initial is None else LearnedSimulator.from_pretrained(initial, contract=data.contract)
-    data.contract.require_same(other.contract, "the data set", str(held_out))
+    named = dataset if isinstance(dataset, Path) else dataset[0]
+    data.contract.require_same(other.contract, str(named), str(held_out))
     out.mkdir(parents=True, exist_ok=True)
     lock = _lock(out)
     settings: dict[str, Any] = {
