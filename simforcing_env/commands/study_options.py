@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,15 +41,21 @@ class StudyOptions:
         torch.set_num_threads(self.threads)
 
     def finish(
-        self, metrics: Mapping[str, Metric], contract: str | None, sampler_steps: int | None, **notes: Any
+        self,
+        metrics: Mapping[str, Metric],
+        contract: str | None,
+        sampler_steps: int | None,
+        seeds: Sequence[int] | None = None,
+        **notes: Any,
     ) -> None:
-        """Write the results file, where one is wanted; no checkpoint takes part."""
+        """Write the results file, where one is wanted; no checkpoint takes part. ``seeds`` are the study's unless more
+        stand behind the metrics."""
         from simforcing_env.evaluation.reporting import plain_provenance
         from world_model.results import write_results
 
         if self.json is None:
             return
-        told = plain_provenance(self.seeds, contract, precision="bfloat16", sampler_steps=sampler_steps)
+        told = plain_provenance(seeds or self.seeds, contract, precision="bfloat16", sampler_steps=sampler_steps)
         write_results(self.json, metrics=metrics, notes=notes or None, **told)
         print(f"written: {self.json}")
 

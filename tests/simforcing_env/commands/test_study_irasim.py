@@ -70,6 +70,32 @@ def test_two_models(
     assert "choose another --out" in capsys.readouterr().err
 
 
+def test_seeds_of_two_machines(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seed 0 here and seed 1 there, merged, are the study of both seeds; what does not belong together is refused."""
+    line = words(data, tmp_path, "--models", "frame_ada")
+    there = [word if word != str(tmp_path / "s.json") else str(tmp_path / "there.json") for word in line]
+    seed = there.index("--seeds") + 1
+    assert main(line) == 0
+    assert main([*there[:seed], "1", *there[seed + 1 :], "--merge", str(tmp_path / "s.json")]) == 0
+    merged = json.loads((tmp_path / "there.json").read_text())
+    assert main([*line[:seed], "0", "1", *line[seed + 1 :]]) == 0
+    both = json.loads((tmp_path / "s.json").read_text())
+    assert merged["seeds"] == both["seeds"] == [0, 1]
+    assert merged["metrics"] == both["metrics"]
+    psnr = merged["metrics"]
+    each = [psnr[f"frame_ada_psnr_seed_{seed}"] for seed in (0, 1)]
+    for side in ("value", "low", "high"):
+        assert psnr["frame_ada_psnr"][side] == pytest.approx((each[0][side] + each[1][side]) / 2)
+    assert (tmp_path / "there.csv").read_text() == (tmp_path / "s.csv").read_text()
+    assert main([*there, "--merge", str(tmp_path / "s.json")]) == 2
+    assert "frame_ada_psnr_seed_0, which is there already; give each seed once" in capsys.readouterr().err
+    longer = [word if word != "0.01" else "0.02" for word in there]
+    assert main([*longer, "--merge", str(tmp_path / "s.json")]) == 2
+    assert "with minutes 0.01, not 0.02; merge files of equal settings" in capsys.readouterr().err
+    assert main([*there, "--models", "vdm", "--merge", str(tmp_path / "s.json")]) == 2
+    assert "lacks model 'vdm'" in capsys.readouterr().err
+
+
 def test_unknown_model(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words(data, tmp_path, "--models", "gan")) == 2
     assert "model 'gan' is unknown; the models are " + ", ".join(STUDY) in capsys.readouterr().err
