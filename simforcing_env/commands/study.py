@@ -49,6 +49,7 @@ def run(config: Config) -> None:
     from simforcing_env.evaluation.reporting import plain_provenance
     from simforcing_env.evaluation.tables import write_csv
     from world_model.results import Metric, write_results
+    from world_model.runtime import native_precision
     from world_model.training.recipes import recipe
     from world_model.training.study import FORMS, study
 
@@ -77,6 +78,6 @@ def run(config: Config) -> None:
     print(*rows, sep="\n")
     if config.json is None:
         return
-    told = plain_provenance([trainer.config.seed], trainer.contract.hash, precision="bfloat16")
+    told = plain_provenance([trainer.config.seed], trainer.contract.hash, precision=native_precision("cpu"))
     write_results(config.json, metrics=metrics, **told)  # the sampler's steps are in the names of the metrics
     write_csv(config.json.with_suffix(".csv"), list(rows[0]), [list(row.values()) for row in rows])

@@ -5,12 +5,16 @@ corruption. E: D without them. F: D trained on the student's own simulation. Sco
 of each clip, from one known real frame and, where the model is told of it, one simulated frame; nothing else of the
 simulator is given (_true: with the true simulator's frames). _wNN is the guidance; arms that are told are reported at
 the guidance that is best for them on the validation pairs. Intervals are over pairs, of means over seeds;
-seed_noise_db is the largest difference of D's PSNR between two seeds. A killed study goes on with the same command.
+seed_noise_db is the largest difference of D's PSNR between two seeds. A killed study goes on with the same command, and
+one begun elsewhere where its --scores are: what has been scored is neither trained nor scored again.
 """
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +22,9 @@ from simforcing_env.commands.checks import above, at_least, some
 from simforcing_env.commands.study_options import TimedStudyOptions
 
 if TYPE_CHECKING:
-    from world_model.simforcing.scoring import Scores
+    from world_model.metrics.lpips import Lpips
+    from world_model.simforcing.scoring import PairClips, Scores
+    from world_model.simforcing.study import Runs
 
 SMALLEST = 32  # pixels that LPIPS takes
 
@@ -41,14 +47,17 @@ class Config(TimedStudyOptions):
     """Frames of a clip."""
     clips_each: int = 2
     """Clips of each pair."""
+    scores: Path | None = None
+    """Folder for the scores of every arm and seed, a small file each; inside --out by default."""
 
 
 def run(config: Config) -> None:
     """Train, score, print, write."""
     import numpy as np
 
+    from simforcing_env.evaluation.kept_scores import kept_scores
     from simforcing_env.evaluation.reporting import print_metrics
-    from simforcing_env.evaluation.simforcing_study import metrics_of, score_arm
+    from simforcing_env.evaluation.simforcing_study import metrics_of
     from world_model.data.pairs import read_pairs
     from world_model.errors import InputError
     from world_model.metrics.lpips import find_weights, load_lpips
@@ -70,6 +79,13 @@ def run(config: Config) -> None:
     found, camera = find_weights(), sides["test"].contract.cameras[0]
     lpips = None if found is None or min(camera.height, camera.width) < SMALLEST else load_lpips(found)
     scores: dict[str, list[Scores]] = {arm: [] for arm in config.arms}
+    settings = {
+        "recipe": config.recipe,
+        "set": sorted(config.set),
+        "minutes": [config.cpu_minutes, config.stage1_minutes],
+        "lpips": lpips is not None,
+        "clips": {name: [len(side.real), zlib.crc32(side.real.frames.tobytes())] for name, side in clips.items()},
+    }
     for seed in config.seeds:
         runs = Runs(
             config.pairs,
@@ -82,8 +98,15 @@ def run(config: Config) -> None:
             config.set,
         )
         for arm in config.arms:
-            checkpoint = runs.train(arm)
-            scores[arm].append(score_arm(arm, checkpoint, clips, lpips, seed))
+            file = (config.scores or config.out / "scores") / f"{arm}-seed-{seed}.npz"
+            measure = partial(_trained_and_scored, runs, arm, clips, lpips)
+            scores[arm].append(kept_scores(file, settings, measure))
     metrics = metrics_of(scores, clips["test"].real.group, np.random.default_rng(0))
     print_metrics(metrics)
     config.finish(metrics, sides["test"].contract.hash, None, minutes=config.cpu_minutes)
+
+
+def _trained_and_scored(runs: Runs, arm: str, clips: Mapping[str, PairClips], lpips: Lpips | None) -> Scores:
+    from simforcing_env.evaluation.simforcing_study import score_arm
+
+    return score_arm(arm, runs.train(arm), clips, lpips, runs.seed)

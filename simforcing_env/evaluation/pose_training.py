@@ -17,6 +17,7 @@ from simforcing_env.evaluation.reader_config import ReaderTraining
 from simforcing_env.evaluation.scenes import Scenes
 from world_model.data.spoil import spoil
 from world_model.initial import initialise
+from world_model.runtime import has_bfloat16
 
 
 def train_reader(
@@ -37,7 +38,7 @@ def train_reader(
         warm = min(1.0, (step + 1) / 100)
         optimizer.param_groups[0]["lr"] = config.learning_rate * warm * (0.5 + 0.5 * math.cos(math.pi * part)) + 1e-5
         rows = torch.randint(len(frames), (config.batch,), generator=generator)
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast("cpu", torch.bfloat16, enabled=has_bfloat16("cpu")):
             points = reader(spoil(frames[rows], generator))
         error = (points - wanted[rows]) / 8  # in pixels of the frame
         loss = functional.smooth_l1_loss(error, torch.zeros_like(error), beta=0.2)

@@ -28,7 +28,7 @@ from world_model.contract import Contract
 from world_model.errors import DataError
 from world_model.interface import Clip, Codec, Sampler, WorldModel
 from world_model.rollout import Rollout
-from world_model.runtime import Runtime
+from world_model.runtime import Runtime, has_bfloat16, resolve_device
 from world_model.training.config import TrainConfig
 from world_model.training.state import average_of, load_state, save_state
 from world_model.training.validation import ValidationClips, overfit, pick_clips, validate
@@ -84,7 +84,7 @@ class Trainer:
         self.out, self.export = out, export
         precision = config.precision
         if precision == "auto":
-            precision = "bf16" if device not in ("auto", "cpu") or _fast_bf16() else "no"
+            precision = "bf16" if has_bfloat16(resolve_device(device)) else "no"
         # Without a GPU accelerate sees the processes of a launcher only when it is told to use the CPU.
         on_cpu = device == "cpu" or not torch.cuda.is_available()
         self.accelerator = Accelerator(mixed_precision=precision, cpu=on_cpu)
@@ -290,11 +290,6 @@ def _rate(config: TrainConfig, step: int, progress: float) -> float:
     warm = min(1.0, (step + 1) / max(1, optim.warmup))
     cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
     return optim.learning_rate * warm * (optim.final_rate + (1 - optim.final_rate) * cosine)
-
-
-def _fast_bf16() -> bool:
-    """Whether this processor has bf16 matrix instructions (elsewhere bf16 is emulated and slower)."""
-    return bool(torch.cuda.is_available() or torch.cpu._is_avx512_bf16_supported())
 
 
 def _line(metrics: dict[str, float]) -> str:

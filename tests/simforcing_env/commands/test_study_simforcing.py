@@ -22,7 +22,7 @@ def test_both_sides_of_a_clip_are_the_same_moments(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_arms_are_trained_and_scored(tmp_path: Path) -> None:
+def test_arms_are_trained_and_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folders = {name: record_pairs(tmp_path / name, 4, 10) for name in ("pairs", "held", "test")}
     line = [
         "study",
@@ -50,6 +50,14 @@ def test_arms_are_trained_and_scored(tmp_path: Path) -> None:
     assert main([str(part) for part in line]) == 0  # nothing is trained a second time
     assert (tmp_path / "runs/seed0/D/state.pt").stat().st_mtime_ns == stamp
     assert read_results(tmp_path / "s.json")["metrics"] == metrics
+    (tmp_path / "runs").rename(tmp_path / "gone")  # another machine, on which only the scores are
+    line += ["--scores", tmp_path / "gone/scores"]
+    assert main([str(part) for part in line]) == 0
+    assert read_results(tmp_path / "s.json")["metrics"] == metrics
+    assert not (tmp_path / "runs").exists()
+    line[line.index("0.002")] = "0.001"
+    assert main([str(part) for part in line]) == 2
+    assert "not of" in capsys.readouterr().err
 
 
 def test_wrong_arms_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
