@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
@@ -135,14 +135,9 @@ def _choose_base(config: Config) -> None:
             plan.Config(
                 folder,
                 k=(1,),
-                execute=config.execute,
-                execute_alone=config.execute_alone,
                 episodes=config.base_episodes,
-                steps=config.steps,
-                together=config.together,
-                seed=config.seed,
                 json=out,
-                threads=config.threads,
+                **_episode_settings(config),
             )
         )
         found[folder.name] = read_results(out)["metrics"]["iou_k1_p0"].value
@@ -206,18 +201,13 @@ def _plan(config: Config) -> None:
             oracle_k=config.oracle_k,
             oracle_episodes=config.oracle_episodes,
             look=config.look,
-            execute=config.execute,
-            execute_alone=config.execute_alone,
             split=config.split,
             episodes=config.episodes,
-            steps=config.steps,
-            together=config.together,
-            seed=config.seed,
             json=config.json,
             shard=config.shard,
             report_only=config.report_only,
             time=config.time,
-            threads=config.threads,
+            **_episode_settings(config),
         )
     )
     if config.json is not None:
@@ -227,6 +217,12 @@ def _plan(config: Config) -> None:
         text = beside_published(read_results(config.json)["metrics"], config.rollouts, config.k)
         replace_text(config.json.with_suffix(".md"), text)
         print(text, end="")
+
+
+def _episode_settings(config: Config) -> dict[str, Any]:
+    """What all planned episodes of the study have in common."""
+    names = ("execute", "execute_alone", "steps", "together", "seed", "threads")
+    return {name: getattr(config, name) for name in names}
 
 
 def beside_published(metrics: Mapping[str, Metric], rollouts: tuple[int, ...], counts: tuple[int, ...]) -> str:
