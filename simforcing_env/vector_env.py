@@ -50,7 +50,8 @@ class WorldModelVectorEnv(ChunkVectorEnv):
         precision: of the denoiser; "auto" is bfloat16 where the device has it (quicker, and an episode then does not
             depend on its batch even in the last bit), else float32.
         threads: torch's threads in this process; None leaves them.
-        rows_per_call: most episodes in one network call, 0 for all.
+        rows_per_call: most episodes in one network call, 0 for all; 1 makes an episode independent of its batch to the
+            last bit in float32 too, where together they round differently.
         starts: names to draw episodes from; None is all that the checkpoint ships.
         task: number of a task of the suite, or several, whose starts alone are drawn; None is all.
         sim_source: whether a model of two looks is told of the simulator's latents, and whence: "none", "student" (it

@@ -128,11 +128,12 @@ def test_the_pusher_follows_its_targets():
 
 
 def test_first_reset_in_a_fresh_process(root):
-    """The promise is three seconds on an idle machine; processor time does not see the neighbours."""
+    """It is ready without a simulator or anything of training; `bench env` says how soon."""
+    heavy = ("gym_pusht", "pymunk", "mujoco", "accelerate", "diffusers", "scipy", "matplotlib")
     code = (
-        "import time, simforcing_env, gymnasium as gym; t = time.process_time(); "
-        f"gym.make({ID!r}).reset(seed=0); print(time.process_time() - t)"
+        f"import sys, simforcing_env, gymnasium as gym; image = gym.make({ID!r}).reset(seed=0)[0]['image']; "
+        f"print(image.shape, [name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 3
+    assert done.stdout.strip() == "(64, 64, 3) []"

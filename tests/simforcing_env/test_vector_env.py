@@ -7,6 +7,7 @@ from gymnasium.vector import AutoresetMode
 
 from tests.world_model.tiny import SIZE, tiny_simulator
 from world_model.errors import InputError
+from world_model.runtime import has_bfloat16
 
 
 def sample(env, seed=0):
@@ -15,8 +16,8 @@ def sample(env, seed=0):
     return np.minimum(action, 70).astype(np.float32)  # x above 75 would be a success
 
 
-def close(a, b):
-    return np.abs(np.asarray(a).astype(float) - np.asarray(b).astype(float)).max() <= 1
+def close(a, b, levels=1):
+    return np.abs(np.asarray(a).astype(float) - np.asarray(b).astype(float)).max() <= levels
 
 
 @pytest.mark.parametrize("chunk", [None, 4])
@@ -65,8 +66,12 @@ def test_four_actions_per_frame():
     np.testing.assert_allclose(info["proprio"], actions[:, 3::4], atol=1e-3)
 
 
-def test_eight_slots_equal_eight_singles(make_vector, make_single):
-    env = make_vector(8, chunk=2)
+@pytest.mark.parametrize("rows_per_call", [1, 0])
+def test_eight_slots_equal_eight_singles(make_vector, make_single, rows_per_call):
+    """To the last bit when each is called alone; together, float32 rounds by the batch, and 16 frames of an untrained
+    network carry that on."""
+    levels = 0 if rows_per_call else 1 if has_bfloat16("cpu") else 3
+    env = make_vector(8, chunk=2, rows_per_call=rows_per_call)
     observation, _ = env.reset(seed=40)
     chunks = [sample(env, i) for i in range(8)]
     outcomes = [env.step(chunk) for chunk in chunks]
@@ -76,8 +81,8 @@ def test_eight_slots_equal_eight_singles(make_vector, make_single):
         np.testing.assert_array_equal(first["image"], observation["image"][i])
         for chunk, (seen, reward, _, _, info) in zip(chunks, outcomes, strict=True):
             alone, reward_alone, *_, info_alone = single.step(chunk[i])
-            assert close(alone["image"], seen["image"][i])
-            assert close(info_alone["frames"], info["frames"][i])
+            assert close(alone["image"], seen["image"][i], levels)
+            assert close(info_alone["frames"], info["frames"][i], levels)
             np.testing.assert_allclose(alone["proprio"], seen["proprio"][i], atol=1e-3)
             np.testing.assert_allclose(reward_alone, reward[i], atol=1e-5)
 
