@@ -71,8 +71,12 @@ def main() -> None:
     codec = SpaceToDepth(SpaceToDepthConfig(8))  # an `AutoencoderKLWan` is one too: world_model.codecs.read_autoencoder
     size = {"num_attention_heads": 2, "attention_head_dim": 12, "ffn_dim": 32, "num_layers": 2, "text_dim": 32}
     channels = codec.latent_channels
-    wan = WanTransformer3DModel(in_channels=channels, out_channels=channels, freq_dim=32, rope_max_seq_len=64, **size)
-    model = WanWorldModel(wan, contract.action_dim)
+    with torch.random.fork_rng():  # diffusers draws first weights from torch's own generator
+        torch.manual_seed(0)
+        wan = WanTransformer3DModel(
+            in_channels=channels, out_channels=channels, freq_dim=32, rope_max_seq_len=64, **size
+        )
+        model = WanWorldModel(wan, contract.action_dim)
 
     generator, rng = torch.Generator().manual_seed(0), np.random.default_rng(0)
     pictures = torch.from_numpy(rng.integers(0, 256, (2, 5, 64, 64, 3), dtype=np.uint8))

@@ -18,7 +18,14 @@ def where(source: Path | str, subfolder: str | None) -> str:
 
 @contextmanager
 def reading(what: str, source: Path | str, subfolder: str | None) -> Iterator[None]:
-    """Turn what diffusers raises for absent, unreachable or damaged files into `DataError`."""
+    """Turn what diffusers raises for absent, unreachable or damaged files into `DataError`.
+
+    A path that cannot be a hub id (``owner/name``) is not asked of the hub.
+    """
+    if (Path(source).is_absolute() or str(source).startswith(".")) and not Path(source).exists():
+        raise DataError(
+            f"there is no {what} to read at {where(source, subfolder)}, for it does not exist; check the path"
+        )
     try:
         yield
     except DataError:

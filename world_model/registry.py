@@ -113,4 +113,5 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     elif (origin is Literal and value in arguments) or origin in (None, dict, list):
         return value
     name = hint.__name__ if isinstance(hint, type) and origin is None else str(hint).replace("typing.", "")
-    raise DataError(f"{where} is {value!r} but must be {name}; correct the file")
+    mend = "write a list such as [16, 16]" if origin is tuple else "correct it"
+    raise DataError(f"{where} is {value!r} but must be {name}; {mend}")

@@ -7,6 +7,7 @@ refused. What the file does not tell (the contract's numbers, the autoencoder) c
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,8 @@ def run(config: Config) -> None:
     above(0, steps=config.steps, guidance=config.guidance)
     check_place(config.out)
     released = read_released(config.checkpoint)
+    if not released.averaged:
+        print(f"warning: {config.checkpoint} holds no 'ema': its plain weights are taken", file=sys.stderr)
     model_config, weights = translate(released, str(config.checkpoint))
     model = next(kind for settings, kind in MODELS.values() if settings is type(model_config))(model_config)
     load_state(model, weights, config.checkpoint)

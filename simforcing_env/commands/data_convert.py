@@ -44,6 +44,8 @@ class Config:
     """Height and width of every picture, such as 64 or 96x160; as stored without it."""
     cameras: tuple[str, ...] = ()
     """Cameras to keep; all without it."""
+    gripper: Literal["plus_closes", "plus_opens"] | None = None
+    """What more of the gripper's number means, where the source does not say and `data inspect` warns of a guess."""
     split: Literal["all", "order", "stored"] = "all"
     """One data set; or train, val and test by stored order (last tenth test, the tenth before it val); or those that
     the source tells."""
@@ -69,7 +71,7 @@ def run(config: Config) -> None:
         path, layout = found[0].path, found[0].layout
     else:
         path, layout = config.source, config.layout
-    view = View(size_of(config.size), config.cameras)
+    view = View(size_of(config.size), config.cameras, config.gripper)
     reader = open_reader(path, layout, view)
     if not reader.pictured:
         mend = reader.warnings[0].partition("; ")[2]

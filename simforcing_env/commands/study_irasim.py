@@ -29,7 +29,7 @@ SIGNS = {"psnr": 1, "latent_l2": -1}
 HEADING = (
     "model",
     "million parameters",
-    "training steps",
+    "training steps of each seed",
     "PSNR, dB",
     "95 %",
     "of each seed",
@@ -56,7 +56,7 @@ class Config(TimedStudyOptions):
 
 def run(config: Config) -> None:
     """Train, score, print, write."""
-    from simforcing_env.evaluation.irasim_seeds import earlier_seeds, over_seeds, seeds_of, with_seed
+    from simforcing_env.evaluation.irasim_seeds import earlier_seeds, over_seeds, seeds_of, where_from, with_seed
     from simforcing_env.evaluation.tables import write_csv
     from world_model.results import Metric
     from world_model.rules import refuse_unknown
@@ -94,7 +94,15 @@ def run(config: Config) -> None:
         print(f"best to worst by {name}: {', '.join(ranked)}")
     steps = {plan.sampler["steps"] for plan in plans.values()}
     contract = next(iter(shown.values())).contract
-    config.finish(metrics, contract, steps.pop() if len(steps) == 1 else None, seeds, **settings, best_to_worst=order)
+    config.finish(
+        metrics,
+        contract,
+        steps.pop() if len(steps) == 1 else None,
+        seeds,
+        **settings,
+        best_to_worst=order,
+        merged=where_from(config.merge),
+    )
     if config.json is not None:
         write_csv(config.json.with_suffix(".csv"), HEADING, _rows(config.models, seeds, metrics))
         _draw(config.json.parent / "media" / f"{config.json.stem}.png", shown)
@@ -118,8 +126,8 @@ def _rows(models: Sequence[str], seeds: Sequence[int], metrics: Mapping[str, Met
     """A line for each model, and one for copying the known frame."""
     rows: list[list[object]] = []
     for model in models:
-        steps = sum(metrics[f"{model}_steps_seed_{seed}"].value for seed in seeds) / len(seeds)
-        row: list[object] = [model, f"{metrics[f'{model}_parameters'].value:.2f}", f"{steps:.0f}"]
+        steps = ", ".join(f"{metrics[f'{model}_steps_seed_{seed}'].value:.0f}" for seed in seeds)
+        row: list[object] = [model, f"{metrics[f'{model}_parameters'].value:.2f}", steps]
         for name, digits in (("psnr", 2), ("latent_l2", 4)):
             each = ", ".join(f"{metrics[f'{model}_{name}_seed_{seed}'].value:.{digits}f}" for seed in seeds)
             row += [*_interval(metrics[f"{model}_{name}"], digits), each]

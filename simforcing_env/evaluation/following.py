@@ -54,7 +54,7 @@ def following_metrics(
         for title, name in (("shuffle", "shuffled"), ("zero", "zero"))
     }
     shifted = {s: means["psnr"] if s == 0 else means[f"psnr_shift{s:+d}"] for s in SHIFTS}
-    best = max(SHIFTS, key=lambda s: shifted[s].mean())
+    best = max(SHIFTS, key=lambda s: (shifted[s].mean(), s == 0))  # no difference speaks for no shift
     found["best_shift"] = Metric(float(best), n=len(means["psnr"]), unit="frames")
     for shift, name in ((-1, "shift_minus_gap_db"), (1, "shift_plus_gap_db")):
         found[name] = mean(shifted[0] - shifted[shift], "dB")

@@ -40,6 +40,11 @@ def earlier_seeds(files: Sequence[Path], models: Sequence[str], settings: Mappin
     return found
 
 
+def where_from(files: Sequence[Path]) -> list[dict[str, Any]]:
+    """Seeds, device and command of results files, for the notes of what they are merged into."""
+    return [{name: read_results(file)[name] for name in ("seeds", "device", "command")} for file in files]
+
+
 def with_seed(metrics: Mapping[str, Metric], more: Mapping[str, Metric], where: str) -> dict[str, Metric]:
     """Both, without what is over all seeds.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -161,9 +162,12 @@ def _stacked(pieces: Sequence[tuple[int, int, Episode]], history: int, horizon: 
     )
 
 
+MOMENT = re.compile(r"^(human-\d+)-\d+$")
+
+
 def origin_of(start: str) -> str:
     """A start's name without the frame that it begins at: "human-42-35" is a moment of demonstration "human-42"."""
-    return start.rpartition("-")[0] if start.count("-") == 2 else start
+    return MOMENT.sub(r"\1", start)
 
 
 def group_means(values: NDArray[np.floating], groups: NDArray[np.int64]) -> NDArray[np.float64]:

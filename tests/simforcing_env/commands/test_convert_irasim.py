@@ -45,6 +45,14 @@ def test_the_converted_checkpoint_generates(published: Path, tmp_path: Path) -> 
     assert made.frames.shape == (1, 4, 32, 48, 3)  # in pieces of three, which the model was trained for
 
 
+def test_plain_weights_are_told(published: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = torch.load(published / "0300000.pt", weights_only=True)
+    torch.save({"model": parts["ema"], "args": parts["args"]}, tmp_path / "plain.pt")
+    words = ["convert", "irasim", tmp_path / "plain.pt", tmp_path / "out", "--codec", published / "vae"]
+    assert main([str(word) for word in words]) == 0
+    assert "plain.pt holds no 'ema': its plain weights are taken" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [

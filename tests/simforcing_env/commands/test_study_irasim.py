@@ -82,6 +82,9 @@ def test_seeds_of_two_machines(data: Path, tmp_path: Path, capsys: pytest.Captur
     both = json.loads((tmp_path / "s.json").read_text())
     assert merged["seeds"] == both["seeds"] == [0, 1]
     assert merged["metrics"] == both["metrics"]
+    (earlier,) = merged["notes"]["merged"]
+    assert (earlier["seeds"], earlier["device"]["type"]) == ([0], "cpu")
+    assert both["notes"]["merged"] == []
     psnr = merged["metrics"]
     each = [psnr[f"frame_ada_psnr_seed_{seed}"] for seed in (0, 1)]
     for side in ("value", "low", "high"):

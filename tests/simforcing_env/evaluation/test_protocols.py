@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from simforcing_env.evaluation.distributions import distribution_metrics
+from simforcing_env.evaluation.following import following_metrics
 from simforcing_env.evaluation.long import carrying, evaluate_long, long_metrics, padded_actions
 from simforcing_env.evaluation.recovery import check_apart, recovery_metrics
 from simforcing_env.evaluation.short import ShortReport, evaluate_short, short_metrics
@@ -21,6 +22,7 @@ from world_model.errors import DataError, InputError
 from world_model.metrics.clips import cut_windows
 from world_model.metrics.image import PSNR_CAP
 from world_model.metrics.inverse import InverseConfig, fit_inverse
+from world_model.results import Metric
 from world_model.rollout import Rollout
 
 LENGTH = 14
@@ -61,6 +63,13 @@ def test_a_prediction_one_frame_late_scores_worse_and_its_shift_is_found(exact: 
         assert wrong[name].value < right[name].value
     assert wrong["latent_l2"].value > 0
     assert wrong["best_shift"].value == 1
+
+
+def test_a_model_that_ignores_actions_has_no_shift() -> None:
+    curves = {f"psnr{name}": np.full((3, 4), 20.0) for name in ("", "_shuffled", "_zero", "_shift-1", "_shift+1")}
+    found = following_metrics(curves, lambda values, unit: Metric(float(values.mean()), unit=unit))
+    assert found["best_shift"].value == 0
+    assert found["shift_minus_gap_db"].value == found["shuffle_gap_db"].value == 0
 
 
 def test_prediction_t_is_held_against_truth_t() -> None:

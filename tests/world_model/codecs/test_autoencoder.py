@@ -107,7 +107,7 @@ def test_latents_are_cached_under_the_codec(tmp_path: Path) -> None:
 
 
 def test_no_autoencoder_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"there is no autoencoder to read at .*nowhere/vae"):
+    with pytest.raises(DataError, match=r"there is no autoencoder to read at .*nowhere/vae, for it does not exist"):
         read_autoencoder(tmp_path / "nowhere", "vae")
     diffusers.UNet2DModel(
         block_out_channels=(8, 8),

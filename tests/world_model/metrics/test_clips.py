@@ -107,8 +107,9 @@ def test_group_means_and_the_interval_over_groups():
 
 
 def test_moments_of_one_demonstration_are_one_group():
-    assert [origin_of(s) for s in ("human-42-35", "human-42", "seed-7", "libero_goal/3/12", "")] == [
-        *("human-42", "human-42", "seed-7", "libero_goal/3/12", "")
+    names = ("human-42-35", "human-42", "seed-7", "libero_goal/3/12", "2023-05-01", "human-left-1", "")
+    assert [origin_of(name) for name in names] == [
+        *("human-42", "human-42", "seed-7", "libero_goal/3/12", "2023-05-01", "human-left-1", "")
     ]
 
 

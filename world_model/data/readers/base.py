@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_model.canvas import canvas_shape, join
-from world_model.contract import Camera, Contract
+from world_model.contract import Camera, Contract, GripperPolarity
 from world_model.data.episode import Episode
 from world_model.data.lerobot.video import require_real_file
 from world_model.data.readers.damage import reading, refuse
@@ -35,6 +35,8 @@ class View:
     """Height and width that every camera is resized to; None keeps what is stored."""
     cameras: tuple[str, ...] = ()
     """Names of the cameras to keep; all when empty."""
+    gripper: GripperPolarity | None = None
+    """What more of the gripper's number means, where the files do not say; None takes the reader's word."""
 
 
 AS_STORED = View()
@@ -251,4 +253,4 @@ def _seen(contract: Contract, view: View) -> Contract:
     kept = [c for c in contract.cameras if not view.cameras or c.name in view.cameras]
     if view.size is not None:
         kept = [replace(c, height=view.size[0], width=view.size[1]) for c in kept]
-    return replace(contract, cameras=tuple(kept))
+    return replace(contract, cameras=tuple(kept), gripper=view.gripper or contract.gripper)

@@ -102,6 +102,10 @@ class IrasimReader(Reader):
         v = self._variant
         world = path.resolve().name
         gripper = OPENS_AT_1 if "bridge" in world and v.gripper != "none" else v.gripper
+        if v.gripper != "none" and view.gripper is None:
+            self.warn(f"no file says what the gripper's 1 means; by the folder's name {world!r} it is {gripper}")
+        if first.get("latent_videos"):
+            self.warn("stored latents are read by `IrasimReader.latents` alone: conversions leave them out")
         contract = bounded(world, cameras, hz, v.actions, v.proprio, gripper, v.scale)
         self._found(contract, [_name(path, f) for f in self._files], [split for _, split in found])
 

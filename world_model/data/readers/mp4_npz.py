@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from world_model.contract import Camera, Dimension
+from world_model.contract import Camera, Dimension, GripperPolarity
 from world_model.data.lerobot.video import VideoReader
 from world_model.data.readers.arrays import read_array
 from world_model.data.readers.base import AS_STORED, Numbers, Picture, Reader, View
@@ -21,6 +21,7 @@ from world_model.data.readers.parts import AXES, TURNS, bounded, dimensions, row
 
 HZ = 5.0
 KEY = "arr_0"
+GRIPPER: GripperPolarity = "plus_closes"
 COLUMNS = 10
 USED = 7
 LARGEST_MOVE = 3.0
@@ -52,7 +53,7 @@ class Mp4NpzReader(Reader):
                 video.close()
             if abs(fps - HZ) > 0.01:
                 self.warn(f"the videos say {fps:g} frames/s; Bridge was recorded at {HZ:g} Hz, which counts here")
-            self._found(bounded("bridge", [Camera("rgb", height, width)], HZ, ACTIONS, gripper="plus_closes"), names)
+            self._found(bounded("bridge", [Camera("rgb", height, width)], HZ, ACTIONS, gripper=GRIPPER), names)
         else:
             self._found(bounded("bridge", [Camera("rgb", 1, 1)], HZ, ACTIONS), names)
 

@@ -27,6 +27,7 @@ class IrasimWriter(Writer):
 
     def _refuse_unfit(self) -> None:
         contract = self.contract
+        self.warnings.append("episodes are numbered anew: layout irasim holds no names")
         self._posed = contract.proprio_dim == len(POSE)
         if contract.actions_per_frame != 1:
             raise self._unfit(f"it holds one action a frame, not {contract.actions_per_frame}; use another layout")

@@ -6,7 +6,7 @@ import numpy as np
 
 from world_model.atomic import replacing_file
 from world_model.data.episode import Episode
-from world_model.data.readers.mp4_npz import COLUMNS, HZ, USED
+from world_model.data.readers.mp4_npz import ACTIONS, COLUMNS, GRIPPER, HZ, USED
 from world_model.data.writers.base import Writer
 
 
@@ -27,6 +27,13 @@ class Mp4NpzWriter(Writer):
         if (contract.action_dim, contract.actions_per_frame) != (USED, 1):
             shape = f"{contract.actions_per_frame} of {contract.action_dim} numbers"
             raise self._unfit(f"it holds one action of {USED} numbers for each frame, not {shape}; use another layout")
+        there, taken = ([f"{d.unit} ({d.kind})" for d in actions] for actions in (contract.actions, ACTIONS))
+        if there != taken or contract.gripper != GRIPPER:
+            told, wanted = (", ".join(dict.fromkeys(units)) for units in (there, taken))
+            raise self._unfit(
+                f"its readers take {wanted} with gripper {GRIPPER} for granted, not {told} with {contract.gripper}; "
+                "use a layout that holds a contract (lerobot)"
+            )
         if contract.frame_hz != HZ:
             self.warnings.append(f"readers of this layout take {HZ:g} frames/s for granted, not {contract.frame_hz:g}")
 

@@ -33,6 +33,8 @@ class Released:
     """The moving average, on the CPU; the plain weights where there is none."""
     arguments: dict[str, Any]
     """Plain values; empty where none are stored."""
+    averaged: bool = True
+    """Whether the file says that its weights are the moving average."""
 
 
 class _Kept:
@@ -76,7 +78,7 @@ def read_released(path: Path) -> Released:
     weights = next((stored[name] for name in ("ema", "model") if name in stored), stored)
     if not isinstance(weights, Mapping) or not weights or not all(isinstance(v, Tensor) for v in weights.values()):
         raise DataError(f"{path} holds no state dict under 'ema' or 'model'; give the published .pt file")
-    return Released(dict(weights), _options(stored.get("args")) if "args" in stored else {})
+    return Released(dict(weights), _options(stored.get("args")) if "args" in stored else {}, "ema" in stored)
 
 
 def _options(value: Any) -> dict[str, Any]:

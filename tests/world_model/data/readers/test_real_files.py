@@ -50,6 +50,12 @@ def test_droid(shared_data):
     reader = open_reader(shared_data / "droid_ctrlworld" / "droid_subset", view=View((48, 80), ("camera_1",)))
     assert (len(reader), reader.splits.count("train")) == (7, 5)
     assert reader.contract.frame_hz == 5.0
+    assert reader.contract.gripper == "plus_closes"
+    for text in ("no file says what the gripper's 1 means; by the folder's name 'droid_subset'", "stored latents"):
+        assert any(text in warning for warning in reader.warnings)
+    told = open_reader(shared_data / "droid_ctrlworld/droid_subset", view=View(gripper="plus_opens"))
+    assert told.contract.gripper == "plus_opens"
+    assert not any("gripper" in warning for warning in told.warnings)
     episode = reader[-1]
     assert episode.frames.shape[1:] == (48, 80, 3)
     assert reader.latents(0).shape == (56, 4, 24, 40)

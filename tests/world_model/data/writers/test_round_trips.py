@@ -89,6 +89,10 @@ def test_what_does_not_fit_is_refused(source, tmp_path):
         written(rlds, "irasim", tmp_path / "a")
     with pytest.raises(InputError, match="one camera, not 4"):
         written(rlds, "mp4-npz", tmp_path / "b")
+    with pytest.raises(
+        InputError, match=r"take scaled \(relative\), sign \(absolute\) with gripper plus_closes for granted"
+    ):
+        written(source("bridge-rlds", View(None, ("image_0",))), "mp4-npz", tmp_path / "f")
     with pytest.raises(InputError, match="7-number poses or 2 actions"):
         written(source("bridge-mp4-npz"), "irasim", tmp_path / "c")
     with pytest.raises(InputError, match="one action of 7 numbers"):
