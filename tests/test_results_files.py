@@ -10,8 +10,10 @@ NAMES = {
     "pusht-video": "psnr_h1 psnr_h8 psnr_h16 psnr_h32 psnr_copy_h16 psnr_velocity_h16 psnr_moving_gain_h16 ssim_h16 "
     "agent_px_h16 block_px_h16 block_deg_h16 reader_px reader_deg shuffle_gap_db zero_gap_db best_shift",
     "pusht-coverage": "pearson mae n",
-    "pusht-env-bench": "fps_single fps_k1 fps_k8 fps_k50 fps_k128 branch50x16_s teacher_fps import_s make_reset_s "
-    "peak_mb",
+    **dict.fromkeys(
+        ("pusht-env-bench", "pusht-env-bench-float32"),
+        "fps_single fps_k1 fps_k8 fps_k50 fps_k128 branch50x16_s teacher_fps import_s make_reset_s peak_mb",
+    ),
     **{
         f"libero-{suite}-{kind}": names
         for suite in ("goal", "object")
