@@ -56,9 +56,9 @@ class Config(TimedStudyOptions):
 
 def run(config: Config) -> None:
     """Train, score, print, write."""
-    from simforcing_env.evaluation.irasim_seeds import earlier_seeds, over_seeds, seeds_of, where_from, with_seed
+    from simforcing_env.evaluation.irasim_seeds import earlier_seeds, over_seeds, refuse_known, seeds_of, with_seed
     from simforcing_env.evaluation.tables import write_csv
-    from world_model.results import Metric
+    from world_model.results import Metric, read_results
     from world_model.rules import refuse_unknown
     from world_model.training.irasim_study import STUDY, trained_scores
     from world_model.training.recipes import recipe
@@ -74,7 +74,9 @@ def run(config: Config) -> None:
         "sampler": {model: plan.sampler for model, plan in plans.items()},
         "batch": {model: plan.train.batch for model, plan in plans.items()},
     }
-    metrics = earlier_seeds(config.merge, config.models, settings)
+    earlier = {file: read_results(file) for file in config.merge}
+    metrics = earlier_seeds(earlier, config.models, settings)
+    refuse_known(metrics, [f"{model}_psnr_seed_{seed}" for model in config.models for seed in config.seeds], "--seeds")
     shown: dict[str, Scores] = {}
     for model in config.models:
         for seed in config.seeds:
@@ -101,7 +103,7 @@ def run(config: Config) -> None:
         seeds,
         **settings,
         best_to_worst=order,
-        merged=where_from(config.merge),
+        merged=[{name: one[name] for name in ("seeds", "device", "command")} for one in earlier.values()],
     )
     if config.json is not None:
         write_csv(config.json.with_suffix(".csv"), HEADING, _rows(config.models, seeds, metrics))

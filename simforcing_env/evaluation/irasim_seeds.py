@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from world_model.errors import DataError, InputError
-from world_model.results import Metric, read_results
+from world_model.results import Metric
 
 SHARED = re.compile(r"copy_|.+_parameters$")
 """Metrics that do not depend on the seed: equal wherever the same clips and models were measured."""
 
 
-def earlier_seeds(files: Sequence[Path], models: Sequence[str], settings: Mapping[str, Any]) -> dict[str, Metric]:
-    """Metrics of ``simforcing study irasim`` in results files of other seeds, those of single seeds and shared ones.
+def earlier_seeds(
+    records: Mapping[Path, Mapping[str, Any]], models: Sequence[str], settings: Mapping[str, Any]
+) -> dict[str, Metric]:
+    """Metrics of ``simforcing study irasim`` in results of other seeds, those of single seeds and shared ones.
 
     Raises:
-        DataError: not such a file, other ``settings`` (the study's notes), a seed twice, or other clips.
+        DataError: other ``settings`` (the study's notes), a seed twice, or other clips.
         InputError: a model of ``models`` is not in a file.
     """
     found: dict[str, Metric] = {}
-    for file in files:
-        record = read_results(file)
+    for file, record in records.items():
         metrics, notes = record["metrics"], record.get("notes", {})
         for model in models:
             if f"{model}_parameters" not in metrics:
@@ -40,9 +41,15 @@ def earlier_seeds(files: Sequence[Path], models: Sequence[str], settings: Mappin
     return found
 
 
-def where_from(files: Sequence[Path]) -> list[dict[str, Any]]:
-    """Seeds, device and command of results files, for the notes of what they are merged into."""
-    return [{name: read_results(file)[name] for name in ("seeds", "device", "command")} for file in files]
+def refuse_known(metrics: Mapping[str, Metric], names: Iterable[str], where: str) -> None:
+    """Refuse seeds that are there already.
+
+    Raises:
+        DataError: one of ``names``, by ``where`` they come from, is in ``metrics``.
+    """
+    for name in names:
+        if name in metrics:
+            raise DataError(f"{where} has {name}, which is there already; give each seed once")
 
 
 def with_seed(metrics: Mapping[str, Metric], more: Mapping[str, Metric], where: str) -> dict[str, Metric]:
@@ -62,8 +69,7 @@ def with_seed(metrics: Mapping[str, Metric], more: Mapping[str, Metric], where: 
                 )
             joined.setdefault(name, metric)
         elif "_seed_" in name:
-            if name in joined:
-                raise DataError(f"{where} has {name}, which is there already; give each seed once")
+            refuse_known(joined, [name], where)
             joined[name] = metric
     return joined
 
