@@ -13,6 +13,7 @@ from typing import Annotated
 import tyro
 
 from simforcing_env.commands.checks import above, at_least, results_file, some
+from simforcing_env.commands.study_options import trained_precision
 
 _DEFAULT = tuple(f"pusht-form-{letter}" for letter in ("a", "b", "c", "d", "e", "e-v", "e-regression"))
 
@@ -49,7 +50,6 @@ def run(config: Config) -> None:
     from simforcing_env.evaluation.reporting import plain_provenance
     from simforcing_env.evaluation.tables import write_csv
     from world_model.results import Metric, write_results
-    from world_model.runtime import native_precision
     from world_model.training.recipes import recipe
     from world_model.training.study import FORMS, study
 
@@ -78,6 +78,6 @@ def run(config: Config) -> None:
     print(*rows, sep="\n")
     if config.json is None:
         return
-    told = plain_provenance([trainer.config.seed], trainer.contract.hash, precision=native_precision("cpu"))
+    told = plain_provenance([trainer.config.seed], trainer.contract.hash, precision=trained_precision(config.set))
     write_results(config.json, metrics=metrics, **told)  # the sampler's steps are in the names of the metrics
     write_csv(config.json.with_suffix(".csv"), list(rows[0]), [list(row.values()) for row in rows])

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from world_model.results import Metric
 
 
+def trained_precision(overrides: Sequence[str]) -> str:
+    """Of trainings on the processor: what the overrides of their recipe ask for, or what it computes in."""
+    from world_model.runtime import native_precision
+
+    asked = dict(word.split("=", 1) for word in overrides).get("train.precision", "auto")
+    return {"no": "float32", "bf16": "bfloat16"}.get(asked) or native_precision("cpu")
+
+
 @dataclass(frozen=True, kw_only=True)
 class StudyOptions:
     """Options of every study that trains with several seeds."""
@@ -55,16 +63,11 @@ class StudyOptions:
 
         if self.json is None:
             return
-        told = plain_provenance(seeds or self.seeds, contract, precision=self._precision(), sampler_steps=sampler_steps)
+        told = plain_provenance(
+            seeds or self.seeds, contract, precision=trained_precision(self.set), sampler_steps=sampler_steps
+        )
         write_results(self.json, metrics=metrics, notes=notes or None, **told)
         print(f"written: {self.json}")
-
-    def _precision(self) -> str:
-        """Of the trainings: what the overrides ask for, or what the processor computes in."""
-        from world_model.runtime import native_precision
-
-        asked = dict(word.split("=", 1) for word in self.set).get("train.precision", "auto")
-        return {"no": "float32", "bf16": "bfloat16"}.get(asked) or native_precision("cpu")
 
 
 @dataclass(frozen=True, kw_only=True)
