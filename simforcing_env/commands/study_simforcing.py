@@ -55,7 +55,6 @@ def run(config: Config) -> None:
     """Train, score, print, write."""
     import numpy as np
 
-    from simforcing_env.evaluation.kept_scores import kept_scores
     from simforcing_env.evaluation.reporting import print_metrics
     from simforcing_env.evaluation.simforcing_study import metrics_of
     from world_model.data.pairs import read_pairs
@@ -63,6 +62,7 @@ def run(config: Config) -> None:
     from world_model.metrics.lpips import find_weights, load_lpips
     from world_model.simforcing.scoring import cut_pairs
     from world_model.simforcing.study import ARMS, Runs
+    from world_model.training.kept_scores import kept_scores
 
     above(0, stage1_minutes=config.stage1_minutes)
     at_least(1, frames=config.frames, clips_each=config.clips_each)

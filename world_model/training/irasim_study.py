@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from world_model.atomic import replacing_file
 from world_model.codecs.making import make_codec
-from world_model.errors import DataError
 from world_model.interface import Codec
 from world_model.metrics.clips import group_means
 from world_model.metrics.image import psnr
 from world_model.rollout import Rollout
+from world_model.training.kept_scores import read_kept, write_kept
 from world_model.training.recipes_irasim import STUDY_LATENTS
 from world_model.training.run import start_run
 from world_model.training.trainer import Trainer
@@ -71,7 +70,7 @@ def trained_scores(
     return read_scores(file, sets)
 
 
-def score(trainer: Trainer, clips: ValidationClips, codec: Codec) -> dict[str, NDArray[np.generic]]:
+def score(trainer: Trainer, clips: ValidationClips, codec: Codec) -> dict[str, NDArray[Any]]:
     """`measure`, with some of the true and generated frames."""
     values, made = measure(trainer, clips, codec)
     shown = np.linspace(0, len(made) - 1, min(SHOWN, len(made))).round().astype(int)
@@ -83,17 +82,12 @@ def held_out_clips(trainer: Trainer, count: int) -> ValidationClips:
     return pick_clips(trainer.held_out, trainer.contract, count, seed=2)
 
 
-def write_scores(file: Path, trainer: Trainer, found: dict[str, NDArray[np.generic]], sets: Sequence[str]) -> None:
+def write_scores(file: Path, trainer: Trainer, found: dict[str, NDArray[Any]], sets: Sequence[str]) -> None:
     """Write what `read_scores` reads."""
     parameters = sum(p.numel() for p in trainer.plain.parameters())
-    told = {
-        "parameters": parameters,
-        "steps": trainer.step,
-        "contract": trainer.contract.hash,
-        "sets": json.dumps(sorted(sets)),
-    }
-    with replacing_file(file) as temporary, temporary.open("wb") as handle:
-        np.savez_compressed(handle, **found, **told)  # type: ignore[arg-type]  # numbers and texts become arrays
+    numbers = {"parameters": parameters, "steps": trainer.step, "contract": trainer.contract.hash}
+    told = {name: np.array(value) for name, value in numbers.items()}
+    write_kept(file, {**found, **told}, {"sets": sorted(sets)})
 
 
 def read_scores(file: Path, sets: Sequence[str]) -> Scores:
@@ -102,13 +96,10 @@ def read_scores(file: Path, sets: Sequence[str]) -> Scores:
     Raises:
         DataError: they are of other overrides.
     """
-    with np.load(file) as stored:
-        there = str(stored["sets"])
-        if there != json.dumps(sorted(sets)):
-            raise DataError(f"{file} holds the scores of --set {there}, not {sorted(sets)}; choose another --out")
-        values = {name: stored[name] for name in MEASURES}
-        numbers = int(stored["parameters"]), int(stored["steps"]), str(stored["contract"])
-        return Scores(values, *numbers, stored["true"], stored["made"])
+    stored = read_kept(file, {"sets": sorted(sets)})
+    values = {name: stored[name] for name in MEASURES}
+    numbers = int(stored["parameters"]), int(stored["steps"]), str(stored["contract"])
+    return Scores(values, *numbers, stored["true"], stored["made"])
 
 
 @torch.no_grad()

@@ -67,7 +67,7 @@ def test_two_models(
     assert {len(row) for row in rows} == {10}
     assert iio.imread(tmp_path / "media/s.png").shape[0] > 2 * 3 * 64  # two clips: the truth and two models
     assert main(words(data, tmp_path, "--models", "frame_ada", "--set", "train.model.heads=2")) == 2
-    assert "choose another --out" in capsys.readouterr().err
+    assert "give another folder" in capsys.readouterr().err
 
 
 def test_seeds_of_two_machines(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

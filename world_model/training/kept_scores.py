@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from world_model.atomic import replacing_file
 from world_model.errors import DataError
 
-Arrays = dict[str, NDArray[np.float64]]
+Arrays = dict[str, NDArray[Any]]
 SETTINGS = "settings"
 
 
@@ -22,14 +22,28 @@ def kept_scores(file: Path, settings: Mapping[str, Any], make: Callable[[], Arra
     """What ``make`` measures, or what an earlier call with these ``settings`` (JSON values) left in ``file``.
 
     Raises:
+        DataError: as `read_kept`.
+    """
+    if not file.is_file():
+        write_kept(file, make(), settings)
+    return read_kept(file, settings)
+
+
+def write_kept(file: Path, scores: Arrays, settings: Mapping[str, Any]) -> None:
+    """Write what `read_kept` reads."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    told = json.dumps(settings, sort_keys=True)
+    with replacing_file(file) as temporary, temporary.open("wb") as handle:
+        np.savez_compressed(handle, **scores, **{SETTINGS: told})  # type: ignore[arg-type]  # texts become arrays
+
+
+def read_kept(file: Path, settings: Mapping[str, Any]) -> Arrays:
+    """Scores that were written with these ``settings``.
+
+    Raises:
         DataError: the file holds scores of other settings, or is not such a file.
     """
     told = json.dumps(settings, sort_keys=True)
-    if not file.is_file():
-        made = make()
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing_file(file) as temporary, temporary.open("wb") as handle:
-            np.savez_compressed(handle, **made, **{SETTINGS: told})  # type: ignore[arg-type]  # texts become arrays
     try:
         with np.load(file, allow_pickle=False) as stored:
             there = str(stored[SETTINGS])

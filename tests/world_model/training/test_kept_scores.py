@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simforcing_env.evaluation.kept_scores import kept_scores
 from world_model.errors import DataError
+from world_model.training.kept_scores import kept_scores
 
 
 def test_measured_once_for_the_same_settings(tmp_path: Path) -> None:
