@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from world_model.simforcing.study import Runs
 
 SMALLEST = 32  # pixels that LPIPS takes
+SHOWN = 3  # clips of the picture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,8 @@ class Config(TimedStudyOptions):
     """Clips of each pair."""
     scores: Path | None = None
     """Folder for the scores of every arm and seed, a small file each; inside --out by default."""
+    picture: Path | None = None
+    """PNG of some test clips as the arms of the first seed generate them; their runs are to be in --out."""
 
 
 def run(config: Config) -> None:
@@ -104,6 +107,22 @@ def run(config: Config) -> None:
     metrics = metrics_of(scores, clips["test"].real.group, np.random.default_rng(0))
     print_metrics(metrics)
     config.finish(metrics, sides["test"].contract.hash, None, minutes=config.cpu_minutes)
+    if config.picture is not None:
+        best = {arm: float(scores[arm][0]["best"][0]) for arm in config.arms}
+        _draw(config.picture, config.out / f"seed{config.seeds[0]}", best, clips["test"])
+
+
+def _draw(path: Path, runs: Path, best: Mapping[str, float], clips: PairClips) -> None:
+    """Told arms that are best when not told are drawn told all the same."""
+    import numpy as np
+
+    from simforcing_env.evaluation.simforcing_pictures import arms_picture, some_clips
+    from simforcing_env.pictures import write_png
+
+    shown = some_clips(clips, SHOWN)
+    trained = {arm: (runs / arm / "checkpoint", weight or 1.0) for arm, weight in best.items()}
+    write_png(path, arms_picture(trained, shown, np.arange(len(shown.real))))
+    print(f"written: {path}")
 
 
 def _trained_and_scored(runs: Runs, arm: str, clips: Mapping[str, PairClips], lpips: Lpips | None) -> Scores:

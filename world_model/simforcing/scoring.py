@@ -16,7 +16,7 @@ from world_model.metrics.clips import Clips, cut_clips
 from world_model.metrics.image import psnr, ssim
 from world_model.metrics.lpips import Lpips
 from world_model.metrics.rollouts import generate, shuffled_actions
-from world_model.rollout import Rollout
+from world_model.rollout import Generated, Rollout
 
 Scores = dict[str, NDArray[np.float64]]
 
@@ -53,6 +53,27 @@ def own_latents(rollout: Rollout, clips: PairClips, actions: NDArray[np.float32]
     return torch.cat([known, made.latents if rollout.stride == 1 else made.sampled], dim=1)
 
 
+def generate_told(
+    rollout: Rollout,
+    clips: PairClips,
+    seeds: NDArray[np.int64],
+    sim: Tensor | None = None,
+    guidance: float = 1.0,
+    actions: NDArray[np.float32] | None = None,
+) -> Generated:
+    """The real side of ``clips``, told of the simulator's latents ``sim`` where they are given.
+
+    ``actions`` ``(B, n, a, A)`` take the place of the clips' own.
+    """
+    real = clips.real
+    h = real.history
+    state = rollout.start(real.frames[:, :h], real.proprio[:, :h], seeds, real.actions[:, : h - 1])
+    lacking = rollout.history - h
+    if sim is not None and lacking > 0:  # as the rollout pads its own history
+        sim = torch.cat([sim[:, :1].expand(-1, lacking, *sim.shape[2:]), sim], dim=1)
+    return rollout.advance(state, real.future if actions is None else actions, sim, guidance)[1]
+
+
 def score(
     rollout: Rollout,
     clips: PairClips,
@@ -65,18 +86,14 @@ def score(
 ) -> Scores:
     """Means over the generated frames of each clip: psnr (dB), ssim, latent_l2, and lpips where its network is given.
 
-    ``actions`` ``(B, n, a, A)`` take the place of the clips' own.
+    Arguments as of `generate_told`.
     """
     real = clips.real
-    h = real.history
-    state = rollout.start(real.frames[:, :h], real.proprio[:, :h], seeds, real.actions[:, : h - 1])
-    lacking = rollout.history - h
-    if sim is not None and lacking > 0:  # as the rollout pads its own history
-        sim = torch.cat([sim[:, :1].expand(-1, lacking, *sim.shape[2:]), sim], dim=1)
-    made = rollout.advance(state, real.future if actions is None else actions, sim, guidance)[1]
+    made = generate_told(rollout, clips, seeds, sim, guidance, actions)
     with torch.no_grad():
+        known, device = real.history, made.latents.device
         wanted = torch.cat(
-            [encode_clip(rollout.codec, torch.from_numpy(f)[None].to(made.latents.device))[:, h:] for f in real.frames]
+            [encode_clip(rollout.codec, torch.from_numpy(f)[None].to(device))[:, known:] for f in real.frames]
         )
     found = {
         "psnr": psnr(made.frames, real.truth).mean(axis=1),

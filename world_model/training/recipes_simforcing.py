@@ -6,7 +6,8 @@ Stage 1 learns the simulator's side alone; stage 2 goes on from it with pairs, f
     simforcing train --config pusht-simforcing --dataset PAIRS --held-out VAL --out STAGE2 --initial STAGE1/checkpoint
 
 The student is the shipped form (key points, drawn from an anchor), in LIBERO ``libero-goal-simforcing``;
-``pusht-simforcing-irasim`` and its ``-stage1`` are over IRASim's transformer, which learns far more slowly.
+``pusht-simforcing-irasim`` and its ``-stage1`` are over IRASim's transformer, which learns far more slowly; so are
+``droid-simforcing`` and its ``-stage1``, for what ``simforcing pairs droid`` makes: no objects' state is known there.
 
 The study's arms are overrides of stage 2:
 
@@ -103,6 +104,34 @@ def _staged(nano: Recipe, shaken: float, batch: int) -> tuple[Recipe, Recipe]:
 _PUSHT = _staged(PUSHT_RECIPES["pusht-nano"], shaken=0.1, batch=8)
 _GOAL = _staged(LIBERO_RECIPES["libero-goal-nano"], shaken=0.02, batch=6)
 
+_DROID_FRAMES = 6
+_DROID = replace(
+    _IRASIM,
+    train=replace(
+        _IRASIM.train,
+        model={
+            **_IRASIM.train.model,
+            "video": {
+                **_VIDEO,
+                "action_dim": 7,
+                "action_octaves": 2,
+                "proprio_dim": 7,
+                "latent_channels": 48,
+                "frames": _DROID_FRAMES,
+                "grid": (24, 40),
+                "depth": 6,
+            },
+        },
+        windows=WindowConfig(length=_DROID_FRAMES, history=1),
+        optim=OptimConfig(learning_rate=1e-3, warmup=50, ema=0.99),
+        batch=1,
+        validation_frames=_DROID_FRAMES - 1,
+        validation_clips=4,
+    ),
+    codec={"kind": "pca", "patch": 8, "channels": 48},
+    episodes=0,
+)
+
 SIMFORCING_RECIPES: dict[str, Recipe] = {
     "pusht-simforcing-stage1": _PUSHT[0],
     "pusht-simforcing": _PUSHT[1],
@@ -110,4 +139,6 @@ SIMFORCING_RECIPES: dict[str, Recipe] = {
     "pusht-simforcing-irasim": _IRASIM,
     "libero-goal-simforcing-stage1": _GOAL[0],
     "libero-goal-simforcing": _GOAL[1],
+    "droid-simforcing-stage1": replace(_DROID, side="sim"),
+    "droid-simforcing": _DROID,
 }

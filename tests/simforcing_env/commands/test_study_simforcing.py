@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import imageio.v3 as iio
 import numpy as np
 import pytest
 
@@ -36,9 +37,11 @@ def test_arms_are_trained_and_scored(tmp_path: Path, capsys: pytest.CaptureFixtu
     ]
     line += ["--out", tmp_path / "runs", "--arms", "A", "B", "D", "--seeds", "0", "1", "--frames", "4"]
     line += ["--cpu-minutes", "0.004", "--stage1-minutes", "0.002", "--json", tmp_path / "s.json"]
+    picture = ["--picture", tmp_path / "s.png"]
     for override in SMALL_KEYS:
         line += ["--set", override]
-    assert main([str(part) for part in line]) == 0
+    assert main([str(part) for part in [*line, *picture]]) == 0
+    assert iio.imread(tmp_path / "s.png").shape[0] > 3 * (2 + 1 + 1 + 3) * 32  # truth, simulator, A, B and thrice D
     metrics = read_results(tmp_path / "s.json")["metrics"]
     wanted = {f"{name}_{arm}" for name in ("psnr", "ssim", "latent_l2", "follow") for arm in "ABD"}
     wanted |= {f"psnr_D_{w}" for w in ("w0", "w03", "w06", "w1", "true_wrong", "true_corrupted_50")}
