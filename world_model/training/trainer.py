@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import DistributedType, broadcast
+from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
@@ -87,7 +87,9 @@ class Trainer:
             precision = "bf16" if has_bfloat16(resolve_device(device)) else "no"
         # Without a GPU accelerate sees the processes of a launcher only when it is told to use the CPU.
         on_cpu = device == "cpu" or not torch.cuda.is_available()
-        self.accelerator = Accelerator(mixed_precision=precision, cpu=on_cpu)
+        # Not every loss reaches every weight: stage 1 of SimForcing leaves out what is told of a simulator.
+        partly = DistributedDataParallelKwargs(find_unused_parameters=True)
+        self.accelerator = Accelerator(mixed_precision=precision, cpu=on_cpu, kwargs_handlers=[partly])
         if all(p.ndim != 5 for p in model.parameters()):  # that layout is for images, not for videos
             model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.plain = model
