@@ -60,6 +60,8 @@ def run(config: Config) -> None:
 
     from simforcing_env.evaluation.reporting import print_metrics
     from simforcing_env.evaluation.simforcing_study import metrics_of
+    from simforcing_env.evaluation.simforcing_table import HEADING, rows
+    from simforcing_env.evaluation.tables import write_csv
     from world_model.data.pairs import read_pairs
     from world_model.errors import InputError
     from world_model.metrics.lpips import find_weights, load_lpips
@@ -107,6 +109,8 @@ def run(config: Config) -> None:
     metrics = metrics_of(scores, clips["test"].real.group, np.random.default_rng(0))
     print_metrics(metrics)
     config.finish(metrics, sides["test"].contract.hash, None, minutes=config.cpu_minutes)
+    if config.json is not None:
+        write_csv(config.json.with_suffix(".csv"), HEADING, rows(config.arms, metrics))
     if config.picture is not None:
         best = {arm: float(scores[arm][0]["best"][0]) for arm in config.arms}
         _draw(config.picture, config.out / f"seed{config.seeds[0]}", best, clips["test"])

@@ -84,11 +84,14 @@ def _with_true(rollout: Rollout, clips: PairClips, seeds: NDArray[np.int64], wei
 def metrics_of(
     scores: Mapping[str, Sequence[Scores]], groups: NDArray[np.int64], generator: np.random.Generator
 ) -> dict[str, Metric]:
-    """Means over clips and seeds with intervals over pairs, and D's gains over A and B."""
+    """Means over clips and seeds with intervals over pairs, and D's gains over A and B.
+
+    ``gain_true`` is that of D told of the true simulator's frames, as where it runs live.
+    """
     found: dict[str, Metric] = {}
     for arm, runs in scores.items():
         for key in runs[0]:
-            value = np.mean([one[key] for one in runs], axis=0)  # (B,) over seeds
+            value = _over_seeds(runs, key)  # (B,)
             name, tail = (key, "") if key in MAIN else key.split("_", 1) if "_" in key else (key, "")
             found["_".join(part for part in (name, arm, tail) if part)] = mean_over_groups(
                 value, groups, generator, UNITS.get(name, "")
@@ -96,12 +99,17 @@ def metrics_of(
     if "D" in scores:
         means = [float(one["psnr"].mean()) for one in scores["D"]]
         found["seed_noise_db"] = Metric(max(means) - min(means), n=len(means), unit="dB")
-        full = np.mean([one["psnr"] for one in scores["D"]], axis=0)
         for other in ("A", "B"):
             if other in scores:
-                gain = full - np.mean([one["psnr"] for one in scores[other]], axis=0)
-                found[f"gain_over_{other}_db"] = mean_over_groups(gain, groups, generator, "dB")
+                for told, key in (("", "psnr"), ("_true", "psnr_true_corrupted_0")):
+                    gain = _over_seeds(scores["D"], key) - _over_seeds(scores[other], "psnr")
+                    found[f"gain{told}_over_{other}_db"] = mean_over_groups(gain, groups, generator, "dB")
     return found
+
+
+def _over_seeds(runs: Sequence[Scores], key: str) -> NDArray[np.float64]:
+    mean: NDArray[np.float64] = np.mean([one[key] for one in runs], axis=0)
+    return mean
 
 
 def _seeds(clips: PairClips, seed: int) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import imageio.v3 as iio
@@ -45,10 +46,14 @@ def test_arms_are_trained_and_scored(tmp_path: Path, capsys: pytest.CaptureFixtu
     metrics = read_results(tmp_path / "s.json")["metrics"]
     wanted = {f"{name}_{arm}" for name in ("psnr", "ssim", "latent_l2", "follow") for arm in "ABD"}
     wanted |= {f"psnr_D_{w}" for w in ("w0", "w03", "w06", "w1", "true_wrong", "true_corrupted_50")}
-    wanted |= {"gain_over_A_db", "gain_over_B_db", "seed_noise_db"}
+    wanted |= {"gain_over_A_db", "gain_over_B_db", "gain_true_over_B_db", "seed_noise_db"}
     assert wanted <= set(metrics)
     gain = metrics["psnr_D"].value - metrics["psnr_A"].value
     assert metrics["gain_over_A_db"].value == pytest.approx(gain, abs=1e-6)
+    table = list(csv.reader((tmp_path / "s.csv").open()))
+    assert [row[0][0] for row in table[1:]] == ["A", "B", "D"]
+    assert {len(row) for row in table} == {18}
+    assert float(table[3][8]) == pytest.approx(metrics["psnr_D_w0"].value, abs=0.006)
     stamp = (tmp_path / "runs/seed0/D/state.pt").stat().st_mtime_ns
     assert main([str(part) for part in line]) == 0  # nothing is trained a second time
     assert (tmp_path / "runs/seed0/D/state.pt").stat().st_mtime_ns == stamp
