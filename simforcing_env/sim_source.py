@@ -15,6 +15,7 @@ from teachers.appearance.worlds import make_sim
 from teachers.teacher import Teacher
 from world_model.canvas import join
 from world_model.errors import DataError, InputError
+from world_model.pretrained import Starts
 from world_model.rollout import Rollout
 from world_model.rollout_state import RolloutState
 
@@ -47,18 +48,17 @@ class SimSource(Protocol):
 
 
 class StudentSource:
-    """The student generates the simulator's video too; a true simulator draws its first frames alone."""
+    """The student generates the simulator's video too, from ``starts``; a true simulator draws others' first frames."""
 
-    def __init__(self, rollout: Rollout, count: int, teacher: Teacher | None = None) -> None:
-        self.rollout, self.count, self._teacher = rollout, count, teacher
+    def __init__(
+        self, rollout: Rollout, count: int, starts: Starts | None = None, teacher: Teacher | None = None
+    ) -> None:
+        self.rollout, self.count, self._starts, self._teacher = rollout, count, starts, teacher
         self._state: RolloutState | None = None
 
     def reset(self, rows: NDArray[np.intp], starts: Sequence[str], seeds: NDArray[np.int64]) -> None:
-        contract = self.rollout.contract
-        self._teacher = self._teacher or make_sim(contract.name, contract)
-        seen = [self._teacher.reset(name) for name in starts]
-        frames = np.stack([join(contract, one.frames) for one in seen])
-        begun = self.rollout.start(frames, np.stack([one.proprio for one in seen]), seeds)
+        frames, proprio = zip(*(self._first(name) for name in starts), strict=True)
+        begun = self.rollout.start(np.stack(frames), np.stack(proprio), seeds)
         self._state = begun if self._state is None else self._state.replace(rows, begun)
 
     def advance(self, rows: NDArray[np.intp], actions: NDArray[np.float32]) -> Tensor:
@@ -71,7 +71,7 @@ class StudentSource:
 
     def branch(self, row: int, count: int, share_noise: bool) -> StudentSource:
         assert self._state is not None
-        copies = StudentSource(self.rollout, count, self._teacher)
+        copies = StudentSource(self.rollout, count, self._starts, self._teacher)
         copies._state = self._state.select([row]).repeat(count, share_noise=share_noise)
         return copies
 
@@ -82,11 +82,23 @@ class StudentSource:
     def load(self, arrays: Mapping[str, NDArray[Any]], count: int) -> None:
         self._state = self.rollout.load(arrays, count)
 
+    def _first(self, name: str) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """First frame ``(H, W, 3)`` and proprio ``(P,)`` of the `sim` side."""
+        if self._starts is not None and name in self._starts.names:
+            index = self._starts.index(name)
+            return self._starts.frames[index], self._starts.proprio[index]
+        contract = self.rollout.contract
+        self._teacher = self._teacher or make_sim(contract.name, contract)
+        seen = self._teacher.reset(name)
+        return join(contract, seen.frames), seen.proprio
+
 
 class TeacherSource:
-    """The true simulator follows the actions and its frames are encoded."""
+    """The true simulator follows the actions and its frames are encoded; it needs no ``starts``."""
 
-    def __init__(self, rollout: Rollout, count: int, live: SimulationLatents | None = None) -> None:
+    def __init__(
+        self, rollout: Rollout, count: int, starts: Starts | None = None, live: SimulationLatents | None = None
+    ) -> None:
         if rollout.stride > 1:
             raise InputError(
                 f'sim_source is "teacher" but the codec puts {rollout.stride} frames in a latent one, which a live '
@@ -111,7 +123,7 @@ class TeacherSource:
 
     def branch(self, row: int, count: int, share_noise: bool) -> TeacherSource:
         assert self._past is not None
-        copies = TeacherSource(self.rollout, count, self._simulators().branch(row, count))
+        copies = TeacherSource(self.rollout, count, live=self._simulators().branch(row, count))
         copies._past = self._past[[row]].repeat(count, 1, 1, 1, 1)
         return copies
 
@@ -136,4 +148,7 @@ class TeacherSource:
         return self._live
 
 
-SOURCES: Mapping[str, Callable[[Rollout, int], SimSource]] = {"student": StudentSource, "teacher": TeacherSource}
+SOURCES: Mapping[str, Callable[[Rollout, int, Starts | None], SimSource]] = {
+    "student": StudentSource,
+    "teacher": TeacherSource,
+}

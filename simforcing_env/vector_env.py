@@ -130,7 +130,7 @@ class WorldModelVectorEnv(ChunkVectorEnv):
                     f"sim_source is {sim_source!r} but checkpoint {checkpoint.hash} was not trained with a simulator's "
                     "frames; leave it at 'none'"
                 )
-            backend.sim = SOURCES[sim_source](backend.rollout, asked["num_envs"])
+            backend.sim = SOURCES[sim_source](backend.rollout, asked["num_envs"], checkpoint.sim_starts)
         backend.guidance = asked["guidance"]
         super().__init__(backend, asked["num_envs"], config)
 

@@ -70,6 +70,8 @@ def run(config: Config) -> None:
         simulator.heads = heads_of(config.heads, simulator)
     taken = [recorded_starts(folder, simulator.contract, config.starts_each) for folder in config.starts_of]
     simulator.starts = Starts.join(taken) if taken else drawn_starts(config.starts, simulator.contract)
+    if hasattr(simulator.model, "condition_on"):
+        simulator.sim_starts = drawn_starts(simulator.starts.names, simulator.contract, sim=True)
     if config.sampler_steps is not None:
         simulator.sampler = simulator.sampler.with_steps(config.sampler_steps)
     simulator.card = card(config, simulator.recipe, dataclasses.asdict(simulator.sampler.config), curve)
@@ -78,15 +80,16 @@ def run(config: Config) -> None:
     print(f"{config.out}: {size:.1f} MB, {len(simulator.starts)} starts")
 
 
-def drawn_starts(names: tuple[str, ...], contract: Contract) -> Starts:
-    """Starts as the contract's teacher draws them."""
+def drawn_starts(names: tuple[str, ...], contract: Contract, sim: bool = False) -> Starts:
+    """Starts as the contract's teacher draws them, or that of its world's `sim` side."""
     import numpy as np
 
+    from teachers.appearance.worlds import make_sim
     from teachers.registry import make_teacher
     from world_model.canvas import join
     from world_model.pretrained import Starts
 
-    teacher = make_teacher(contract.name, contract)
+    teacher = (make_sim if sim else make_teacher)(contract.name, contract)
     seen = [teacher.reset(name) for name in names]
     return Starts(names, np.stack([join(contract, o.frames) for o in seen]), np.stack([o.proprio for o in seen]))
 

@@ -59,7 +59,7 @@ def run(config: Config) -> None:
     import numpy as np
 
     from simforcing_env.evaluation.reporting import print_metrics
-    from simforcing_env.evaluation.simforcing_study import metrics_of
+    from simforcing_env.evaluation.simforcing_study import copying, metrics_of
     from simforcing_env.evaluation.simforcing_table import HEADING, rows
     from simforcing_env.evaluation.tables import write_csv
     from world_model.data.pairs import read_pairs
@@ -106,7 +106,8 @@ def run(config: Config) -> None:
             file = (config.scores or config.out / "scores") / f"{arm}-seed-{seed}.npz"
             measure = partial(_trained_and_scored, runs, arm, clips, lpips)
             scores[arm].append(kept_scores(file, settings, measure))
-    metrics = metrics_of(scores, clips["test"].real.group, np.random.default_rng(0))
+    test, generator = clips["test"].real, np.random.default_rng(0)
+    metrics = {**metrics_of(scores, test.group, generator), "psnr_copy": copying(test, generator)}
     print_metrics(metrics)
     config.finish(metrics, sides["test"].contract.hash, None, minutes=config.cpu_minutes)
     if config.json is not None:

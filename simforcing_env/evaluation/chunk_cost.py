@@ -93,7 +93,7 @@ def play(simulator: LearnedSimulator, chunk: Chunk, mode: Mode) -> tuple[int, tu
     runtime = Runtime.choose("cpu")
     model: Any = runtime.prepare(simulator.model)
     rollout = Rollout(model, simulator.codec, contract, sampler, simulator.history, runtime=runtime)
-    source = None if mode.source == "none" else SOURCES[mode.source](rollout, 1)
+    source = None if mode.source == "none" else SOURCES[mode.source](rollout, 1, simulator.sim_starts)
     rows, seeds, rng = np.arange(1), np.zeros(1, np.int64), np.random.default_rng(0)
     frames, proprio = np.zeros((1, *canvas_shape(contract)), np.uint8), np.zeros((1, contract.proprio_dim))
     low, high = contract.action_bounds()

@@ -11,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from simforcing_env.evaluation.loading import open_simulator, rollout_of
+from world_model.metrics.clips import Clips
+from world_model.metrics.image import psnr
 from world_model.metrics.lpips import Lpips
 from world_model.metrics.resampling import mean_over_groups
 from world_model.results import Metric
@@ -105,6 +107,12 @@ def metrics_of(
                     gain = _over_seeds(scores["D"], key) - _over_seeds(scores[other], "psnr")
                     found[f"gain{told}_over_{other}_db"] = mean_over_groups(gain, groups, generator, "dB")
     return found
+
+
+def copying(clips: Clips, generator: np.random.Generator) -> Metric:
+    """PSNR of showing the last known frame throughout."""
+    value = psnr(np.broadcast_to(clips.last, clips.truth.shape), clips.truth).mean(axis=1)
+    return mean_over_groups(value, clips.group, generator, "dB")
 
 
 def _over_seeds(runs: Sequence[Scores], key: str) -> NDArray[np.float64]:

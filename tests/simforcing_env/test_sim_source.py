@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 pytest.importorskip("mujoco")
 pytest.importorskip("gym_pusht")
 
+from simforcing_env import sim_source
+from simforcing_env.commands.pack import drawn_starts
 from simforcing_env.vector_env import WorldModelVectorEnv
 from tests.world_model.simforcing.test_key_student import VIDEO as KEY_VIDEO
 from tests.world_model.simforcing.test_key_student import key_student
@@ -112,3 +115,18 @@ def test_the_weight_can_change_between_steps(two_looks: LearnedSimulator) -> Non
 def test_a_model_that_knows_no_simulator_is_refused() -> None:
     with pytest.raises(InputError, match="was not trained with a simulator's frames"):
         envs(untrained_pusht(), 1, "student")
+
+
+def test_shipped_first_frames_need_no_simulator(
+    two_looks: LearnedSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = envs(two_looks, 1, "student")
+    drawn.reset(seed=0, options={"start": "seed-1"})
+    frames = step(drawn, actions(1))
+    two_looks.sim_starts = drawn_starts(("seed-1",), two_looks.contract, sim=True)
+    two_looks.save_pretrained(tmp_path / "two", dtype=None)
+    two_looks.sim_starts = None
+    monkeypatch.setattr(sim_source, "make_sim", lambda *a: pytest.fail("a simulator was made"))
+    shipped = envs(LearnedSimulator.from_pretrained(tmp_path / "two"), 1, "student")
+    shipped.reset(seed=0, options={"start": "seed-1"})
+    np.testing.assert_array_equal(step(shipped, actions(1)), frames)

@@ -28,6 +28,7 @@ from world_model.rules import Is, Rule, follow_all, refuse_unknown
 
 Weights = Literal["model", "ema"]
 STARTS = "starts.safetensors"
+SIM_STARTS = "sim_starts.safetensors"
 OBJECT = Is((dict,), "an object")
 FIELDS: Mapping[str, Rule] = {"model": OBJECT, "sampler": OBJECT, "history": HISTORY, "recipe": OBJECT}
 """Of ``config.json``."""
@@ -46,10 +47,10 @@ def write_parts(
     contract: Contract,
     codec: CodecModule,
     heads: nn.Module | None,
-    starts: Starts | None,
+    starts: Mapping[str, Starts | None],
     card: str,
 ) -> None:
-    """Write everything but the model's weights."""
+    """Write everything but the model's weights; ``starts`` by their file's name."""
     write_json(folder / "config.json", config)
     (folder / "contract.json").write_text(contract.to_json() + "\n", encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")
@@ -59,8 +60,9 @@ def write_parts(
 
         write_json(folder / "heads/config.json", registry.to_dict(HEADS, heads))
         write_tensors(folder / "heads/model.safetensors", heads.state_dict())
-    if starts is not None:
-        starts.save(folder / STARTS)
+    for name, some in starts.items():
+        if some is not None:
+            some.save(folder / name)
 
 
 def model_config(model: nn.Module, sampler: Any, history: int, recipe: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,9 +95,6 @@ def read_parts(path: Path, weights: Weights, expected: Contract | None) -> dict[
     contract = _contract(folder)
     if expected is not None:
         expected.require_same(contract, "this environment", f"checkpoint {folder.path}")
-    starts = Starts.load(folder.file(STARTS)) if STARTS in folder else None
-    if starts is not None:
-        starts.check(contract, str(folder.path))
     card = folder.path / CARD
     return {
         "model": _model(folder, config["model"], weights),
@@ -104,11 +103,20 @@ def read_parts(path: Path, weights: Weights, expected: Contract | None) -> dict[
         "sampler": _sampler(folder, config["sampler"]),
         "history": config["history"],
         "heads": _heads(folder),
-        "starts": starts,
+        "starts": _starts(folder, STARTS, contract),
+        "sim_starts": _starts(folder, SIM_STARTS, contract),
         "recipe": config["recipe"],
         "card": card.read_text(encoding="utf-8") if card.is_file() else "",
         "hash": folder.hash,
     }
+
+
+def _starts(folder: Folder, name: str, contract: Contract) -> Starts | None:
+    if name not in folder:
+        return None
+    starts = Starts.load(folder.file(name))
+    starts.check(contract, str(folder.path / name))
+    return starts
 
 
 def _contract(folder: Folder) -> Contract:

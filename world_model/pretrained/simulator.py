@@ -13,7 +13,15 @@ from torch import Tensor, nn
 from world_model.canvas import canvas_shape
 from world_model.checkpoint import writing_folder
 from world_model.contract import Contract
-from world_model.pretrained.bundle import Weights, model_config, read_parts, write_model, write_parts
+from world_model.pretrained.bundle import (
+    SIM_STARTS,
+    STARTS,
+    Weights,
+    model_config,
+    read_parts,
+    write_model,
+    write_parts,
+)
 from world_model.pretrained.names import HUB_OPTIONS, resolve
 from world_model.pretrained.starts import Starts
 from world_model.rules import PATH, Choice, Is, Rule, follow, follow_all, or_none, refuse_unknown
@@ -39,6 +47,7 @@ class LearnedSimulator(ModelHubMixin):
         history: clean frames that a generation sees by default.
         heads: an `interface.Heads` of ``HEADS``, or None.
         starts: named first frames, or None.
+        sim_starts: of a model of two looks, the first frames of its simulated side under the same names, or None.
         recipe: how it was made (command, data, seed, minutes); plain JSON values.
         card: text of the model card; "" has one written from the other parts.
         hash: of the folder that it was loaded from.
@@ -54,12 +63,14 @@ class LearnedSimulator(ModelHubMixin):
         history: int,
         heads: Any = None,
         starts: Starts | None = None,
+        sim_starts: Starts | None = None,
         recipe: Mapping[str, Any] | None = None,
         card: str = "",
         hash: str = UNSAVED,
     ) -> None:
         self.model, self.codec, self.heads, self.sampler = model, codec, heads, sampler
-        self.contract, self.history, self.starts = contract, history, starts
+        self.contract, self.history = contract, history
+        self.starts, self.sim_starts = starts, sim_starts
         self.recipe, self.card, self.hash = dict(recipe or {}), card, hash
 
     @property
@@ -123,7 +134,8 @@ class LearnedSimulator(ModelHubMixin):
         with writing_folder(follow(PATH, "folder", folder)) as temporary:
             write_model(temporary, self.model, dtype, ema)
             card = self.card or self._default_card()
-            write_parts(temporary, self.config, self.contract, self.codec, self.heads, self.starts, card)
+            starts = {STARTS: self.starts, SIM_STARTS: self.sim_starts}
+            write_parts(temporary, self.config, self.contract, self.codec, self.heads, starts, card)
 
     def _default_card(self) -> str:
         parameters = sum(p.numel() for p in self.model.parameters())
